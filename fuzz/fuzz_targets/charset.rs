@@ -1,6 +1,5 @@
-//! Decodes any bytes as a page. The first line is the Content-Type. The detected encoding must be
-//! one of the Encoding Standard, and the decoded text must not contain NUL, because Postgres cannot
-//! store it.
+//! Decodes any bytes as a page. The first line is the Content-Type. The text must not contain NUL,
+//! because Postgres cannot store it.
 #![no_main]
 
 use everytab_webpage::{CharsetSource, understand};

@@ -1,4 +1,4 @@
-//! Parses any string as a `data:` URL. This must return an error, or data within the size limit.
+//! Parses any string as a `data:` URL. This must not return more than `MAX_BYTES`.
 #![no_main]
 
 use everytab_webpage::data_url::decode;

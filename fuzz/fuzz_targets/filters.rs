@@ -1,6 +1,5 @@
-//! Parses any bytes as filter settings, as a list's lines, as a list file, and as a classifier's
-//! response. Parsing must return an error or a value that works, such as a filter that decides
-//! about a URL without a panic.
+//! Parses any bytes as filter settings, as lines of a list, as a list, and as a classifier's
+//! response. Valid input must be usable without a panic.
 #![no_main]
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Parses any string as user settings: patterns, priorities, scopes and suffix lists. This must
-//! return an error, or settings that work for any URL.
+//! Parses any string as patterns, priorities, scopes and suffix lists. Valid settings must work for
+//! any URL.
 #![no_main]
 
 use everytab_frontier::{

@@ -1,6 +1,5 @@
-//! Parses any string as a crawl URL, with any parameter list. The list is the first line. If
-//! parsing succeeds, parsing the URL's key must give the same key, and the URL's site must be a
-//! suffix of its host.
+//! Parses any string as a crawl URL, with the first line as its parameter list. The key of the key
+//! must be the key itself.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,6 +1,5 @@
-//! Reads any bytes as a gzip file with host ranks, as the lines of such a file, and as the list of
-//! web graphs. This must return at most the requested number of hosts, whose names have only plain
-//! characters, and paths inside the web graph directory.
+//! Reads any bytes as a gzip file of host ranks, as the lines of such a file, and as the list of
+//! web graphs.
 #![no_main]
 
 use std::io::Write as _;

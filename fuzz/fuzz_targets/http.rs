@@ -1,5 +1,5 @@
-//! Parses any bytes as the HTTP message in a WARC record. The header fields must be well-formed,
-//! and the body must be within the size limit.
+//! Parses any bytes as the HTTP message in a WARC record. This must return an error, or a response
+//! with a valid status and valid headers.
 #![no_main]
 
 use everytab_commoncrawl::warc::{Limits, read_record};

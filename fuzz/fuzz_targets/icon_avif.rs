@@ -1,5 +1,4 @@
-//! Decodes any bytes that start like an AVIF. This must return pixels or an error within the time
-//! limit. If the decoder panics, the process exits and the run fails.
+//! Decodes any bytes that start like an AVIF.
 #![no_main]
 
 use everytab_icon::Format;

@@ -1,5 +1,4 @@
-//! Decodes any bytes that start like a JPEG. This must return pixels or an error within the time
-//! limit.
+//! Decodes any bytes that start like a JPEG.
 #![no_main]
 
 use everytab_icon::Format;

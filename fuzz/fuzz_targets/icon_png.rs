@@ -1,5 +1,4 @@
-//! Decodes any bytes that start like a PNG. This must return pixels or an error within the time
-//! limit.
+//! Decodes any bytes that start like a PNG.
 #![no_main]
 
 use everytab_icon::Format;

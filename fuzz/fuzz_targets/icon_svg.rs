@@ -1,5 +1,4 @@
-//! Decodes any bytes that start like an SVG. This must return pixels or an error within the time
-//! limit, and the counted work must not exceed the limit.
+//! Decodes any bytes that start like an SVG, and checks that the counted work is within its limit.
 #![no_main]
 
 use everytab_icon::{Format, MAX_SVG_WORK, svg_work};

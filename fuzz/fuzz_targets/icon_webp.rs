@@ -1,5 +1,4 @@
-//! Decodes any bytes that start like a WebP. This must return pixels or an error within the time
-//! limit.
+//! Decodes any bytes that start like a WebP.
 #![no_main]
 
 use everytab_icon::Format;

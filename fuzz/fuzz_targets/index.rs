@@ -1,14 +1,12 @@
-//! Reads any bytes as a Parquet index file. This must return an error, or captures whose number
-//! matches the reported counts.
+//! Reads any bytes as an index file. This must return an error, or captures that match the counts.
 #![no_main]
 
 use bytes::Bytes;
 use everytab_commoncrawl::index::{IndexOptions, read_bytes};
 use libfuzzer_sys::fuzz_target;
 
-// The reader catches panics of the parquet crate and returns errors. Replace libFuzzer's panic
-// hook, because it would end the process before the reader catches the panic. An uncaught panic
-// still ends the process.
+// Replace libFuzzer's panic hook, because it would end the process before the reader catches a
+// panic of the parquet crate. An uncaught panic still ends the process.
 static HOOK: std::sync::Once = std::sync::Once::new();
 
 fuzz_target!(|bytes: &[u8]| {

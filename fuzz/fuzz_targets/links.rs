@@ -1,8 +1,8 @@
-//! Extracts links from any bytes. All limits must hold, extracting links must not change the rest
-//! of the page, and an independent HTML rewriter must find the same links.
+//! Extracts links from any bytes. All limits must hold, and an independent HTML rewriter must find
+//! the same links.
 //!
-//! As in the target `markup`, we skip pages for which the two parsers differ by design. We also
-//! skip refresh links, because the oracle supports only their usual form.
+//! Pages for which the two differ by design are skipped, and so are refresh links, because the
+//! oracle supports only their usual form.
 #![no_main]
 
 use everytab_webpage::{

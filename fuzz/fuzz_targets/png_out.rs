@@ -1,5 +1,5 @@
-//! Encodes any pixels as a tab icon's PNG, with every colour setting. Decoding the PNG must give
-//! the same pixels, or pixels that differ only as far as the setting allows.
+//! Encodes any pixels as a tab icon's PNG. Decoding must return the same pixels, or similar ones if
+//! the setting allows it.
 #![no_main]
 
 use everytab_icon::{

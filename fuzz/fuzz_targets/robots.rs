@@ -1,5 +1,5 @@
-//! Parses any bytes as a robots.txt file. The first line is also the requested path. Crawl delay
-//! and sitemaps must be within their limits, and the decision must match the deciding rule.
+//! Parses any bytes as a robots.txt file. The first line is also the requested path. The decision
+//! must match the deciding rule.
 #![no_main]
 
 use everytab_webpage::{

@@ -1,5 +1,5 @@
-//! Measures any bytes as an icon without decoding them. The format must match the detected format,
-//! and for small raster images, width and height must match the decoded image.
+//! Measures any bytes as an icon without decoding them. The format must match the detected one, and
+//! the size of a small raster image must match the decoded image.
 #![no_main]
 
 use everytab_icon::{
@@ -17,8 +17,8 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(Some(measured.format), sniffed);
     let is_svg = measured.format == Format::Svg;
     assert!(is_svg || (measured.width > 0 && measured.height > 0), "{measured:?}");
-    // Decode small images, too, to compare their dimensions. Skip ICO and CUR, because the decoder
-    // uses another entry if the best entry is broken.
+    // Decode small images to compare their size. Skip ICO and CUR, because the decoder uses another
+    // entry if the best entry is broken.
     let has_several = matches!(measured.format, Format::Ico | Format::Cur);
     let is_small = u64::from(measured.width) * u64::from(measured.height) <= 4_096;
     if is_svg || has_several || !is_small || check_sides(&measured).is_err() {

@@ -1,5 +1,5 @@
-//! Extracts the text from any bytes. All limits must hold, and extracting text must not change the
-//! page or its links.
+//! Extracts the text from any bytes. All limits must hold, and the page and its links must stay the
+//! same.
 #![no_main]
 
 use everytab_webpage::{

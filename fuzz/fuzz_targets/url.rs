@@ -1,6 +1,5 @@
 //! Checks the first line of any string as a URL, and the rest as its redirect target. An accepted
-//! URL must be normalised, so that parsing it again does not change it. It must have an allowed
-//! port, no credentials and no fragment.
+//! URL must not change when it is checked again.
 #![no_main]
 
 use everytab_webpage::{
@@ -28,11 +27,10 @@ fn vetted(text: &str) -> Option<Url> {
     assert!(url.port_or_known_default().is_some_and(|port| ports.contains(port)));
     assert!(url.username().is_empty() && url.password().is_none() && url.fragment().is_none());
     assert!(url.host_str().is_some_and(|host| !host.is_empty()), "{url}");
-    // The fetcher parses the checked URL again, so this must give the same URL.
     assert_eq!(vet_url(url.as_str(), &ports).as_ref(), Ok(&url));
     if let Some(address) = literal_address(&url) {
-        // Every spelling of an IP address must be detected as an address, because it must never be
-        // passed to a DNS resolver.
+        // Every spelling of an IP address must be detected, because an address must never be passed
+        // to a DNS resolver.
         let _ = is_public(address);
     } else {
         let host = url.host_str().unwrap_or_default().trim_end_matches('.');

@@ -1,5 +1,5 @@
-//! Reads any bytes as a WARC file. This must terminate, offsets must not decrease, and parsing a
-//! response as a page must not panic.
+//! Reads any bytes as a WARC file. Offsets must not decrease, and parsing a response as a page must
+//! not panic.
 #![no_main]
 
 use everytab_commoncrawl::warc::{Limits, Records};

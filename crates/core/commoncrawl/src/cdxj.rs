@@ -1,19 +1,11 @@
-//! Writes a live crawl's index in the format that pywb and Common Crawl's index server use: CDXJ
-//! lines in ZipNum files, and the `cluster.idx` next to them.
+//! Writes a live crawl's index in the format that pywb and Common Crawl's index server read.
 //!
 //! ```text
 //! com,example)/a 20251231235959 {"url": "https://example.com/a", "mime": "text/html", ...}
 //! ```
 //!
-//! A ZipNum file is a sequence of gzip members with [`LINES_PER_BLOCK`] lines each. `cluster.idx`
-//! has a line for each member: the first line's key and time, then file, offset, length, number. A
-//! reader does a binary search in this file and decompresses one block. Lines have the same fields
-//! as in Common Crawl's index, in the same order. Unknown values are omitted, all values are
-//! strings, and non-ASCII characters are escaped (as in Python's `json.dumps`).
-//!
-//! Invariants: the bytes depend only on the rows; memory is bounded by one block and a line per
-//! block; lines are in byte order of key and time. This module does not depend on where files are
-//! stored.
+//! A ZipNum file consists of gzip members with up to [`LINES_PER_BLOCK`] sorted lines. A line of
+//! `cluster.idx` has a member's first key and time, file, offset, length and number.
 
 use std::io::Write;
 
@@ -22,24 +14,24 @@ use crate::{
     index::write::{CaptureOrder, CaptureRow, CaptureRowError, CheckedRow, shortened},
 };
 
-/// Lines in a gzip member, as in Common Crawl and pywb.
+/// Maximum lines in a gzip member. This is also the limit in Common Crawl and pywb.
 pub const LINES_PER_BLOCK: usize = 3_000;
-/// A member ends when its lines reach this many bytes. Ordinary lines never reach this.
+/// A member also ends when its uncompressed lines reach this many bytes.
 pub const MAX_BLOCK_BYTES: usize = 16 << 20;
 
 /// Why an index cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CdxjError {
-    /// A row cannot be in an index.
+    /// This row cannot be in an index.
     #[error(transparent)]
     Row(#[from] CaptureRowError),
     /// A row sorts before the last one written.
     #[error("captures are not sorted: {url:?} must precede the previous capture")]
     Unsorted {
-        /// The row's URL, up to its first 200 characters.
+        /// First 200 characters of this row's URL.
         url: String,
     },
-    /// A file's first key sorts before the previous file's last key.
+    /// The first key of this file sorts before the last key of the previous file.
     #[error("{file} starts before the end of another file: sort the files by key")]
     UnsortedFiles {
         /// File name.
@@ -50,25 +42,25 @@ pub enum CdxjError {
     Output(#[from] std::io::Error),
 }
 
-/// One gzip member in a ZipNum file.
+/// A gzip member in a ZipNum file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CdxjBlock {
-    /// Key and time of the first line, separated by a space.
+    /// The first line's key and time, separated by a space.
     pub first: String,
-    /// Key and time of the last line.
+    /// The last line's key and time, separated by a space.
     pub last: String,
-    /// The member's offset in bytes.
+    /// Offset in bytes.
     pub offset: u64,
-    /// The member's length in bytes.
+    /// Length in bytes.
     pub length: u64,
 }
 
-/// Data about a ZipNum file for `cluster.idx`.
+/// A ZipNum file's blocks, for `cluster.idx`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CdxjFile {
     /// File name, such as `cdx-00000.gz`.
     pub file: String,
-    /// Its members.
+    /// This file's gzip members, in order.
     pub blocks: Vec<CdxjBlock>,
 }
 
@@ -102,8 +94,7 @@ impl<W: Write> CdxjWriter<W> {
     /// Adds a row. Rows must be in ascending [`CaptureRow::order`].
     ///
     /// # Errors
-    /// Returns an error if the row cannot be in an index or is out of order, and leaves the file
-    /// unchanged; or if the output fails.
+    /// Returns an error if this row is invalid or out of order, or if the output fails.
     pub fn write(&mut self, row: &CaptureRow<'_>) -> Result<(), CdxjError> {
         let checked = row.checked()?;
         let order = checked.order();
@@ -123,8 +114,7 @@ impl<W: Write> CdxjWriter<W> {
         Ok(())
     }
 
-    /// Writes the remaining lines. Returns the output, and the data for `cluster.idx`, with `file`
-    /// as the file name.
+    /// Writes the remaining lines. Returns the output and the blocks for `cluster.idx`.
     ///
     /// # Errors
     /// Returns an error if the output fails.
@@ -152,15 +142,15 @@ impl<W: Write> CdxjWriter<W> {
 /// Returns a capture's line, including its line end.
 ///
 /// # Errors
-/// Returns an error if the row cannot be in an index.
+/// Returns an error if this row is invalid.
 pub fn cdxj_line(row: &CaptureRow<'_>) -> Result<String, CaptureRowError> {
     row.checked().map(|checked| line(&checked))
 }
 
-/// Returns `cluster.idx` for files in key order.
+/// Returns the `cluster.idx` for files that are sorted by key.
 ///
 /// # Errors
-/// Returns an error if a file's first key sorts before the previous file's last key.
+/// Returns an error if these files are not sorted.
 pub fn cluster_index(files: &[CdxjFile]) -> Result<Vec<u8>, CdxjError> {
     let mut lines = String::new();
     let mut number = 0_u64;
@@ -208,7 +198,6 @@ fn line(checked: &CheckedRow<'_>) -> String {
     line
 }
 
-/// Appends a string as JSON (RFC 8259 7) in ASCII.
 fn push_json_text(line: &mut String, text: &str) {
     line.push('"');
     for character in text.chars() {

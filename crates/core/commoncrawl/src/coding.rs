@@ -1,11 +1,7 @@
-//! Decodes one content coding (RFC 9110 8.4.1), piece by piece and up to the first error. Icons,
-//! pages and archives all use it.
+//! Decodes one content coding (RFC 9110 8.4.1) in pieces, up to a limit on the output.
 //!
-//! This module decodes the same bodies as browsers: gzip with a missing or wrong trailer, gzip with
-//! several members, and `deflate` with and without a zlib header. It ignores checksums, and bytes
-//! after the coding ends. Invariant: the output never exceeds the limit.
-//!
-//! This module does not depend on where the bytes come from.
+//! Accepts several gzip members, gzip with a missing or wrong trailer, and `deflate` with and
+//! without a zlib header.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -18,20 +14,19 @@ use zstd::stream::{
     zio::Writer as ZstdWriter,
 };
 
-/// Maximum content codings that are decoded. Chromium has this limit, too. More than one coding
-/// occurs only by mistake.
+/// Maximum content codings that are removed from a body. Codings beyond this limit remain.
 pub const MAX_LAYERS: usize = 10;
-/// Maximum members in a gzip body, because each member needs a new decoder although an empty member
-/// has only 20 bytes. A server that compresses in pieces sends one member for every few kilobytes.
+/// Maximum members in a gzip body. This must be generous, because some servers send a member every
+/// few kilobytes.
 pub const MAX_GZIP_MEMBERS: usize = 1_000;
-/// Trailer bytes in a gzip member: a checksum and a length.
+/// Gzip trailer size in bytes: a checksum and a length.
 const GZIP_TRAILER_BYTES: usize = 8;
-/// Buffer size in bytes between the Brotli decoder and the body.
+/// Output buffer size in bytes for the Brotli decoder.
 const BROTLI_BUFFER_BYTES: usize = 4 * 1024;
-/// Logarithm of Zstandard's maximum window, 8 MiB. This is the limit for the web (RFC 9659 3).
+/// Base-2 logarithm of the maximum Zstandard window: 8 MiB, as on the web (RFC 9659 3).
 const MAX_ZSTD_WINDOW_LOG: u32 = 23;
-/// If a coding has no magic number, this many decoded bytes prove that a body uses it, because
-/// arbitrary bytes may decode to a few bytes before an error.
+/// A coding without a magic number is proven once this many bytes are decoded, because arbitrary
+/// data may decode to a few bytes.
 const PROOF_BYTES: usize = 1_024;
 
 /// A supported content coding.
@@ -39,8 +34,7 @@ const PROOF_BYTES: usize = 1_024;
 pub enum Coding {
     /// gzip (RFC 1952).
     Gzip,
-    /// `deflate`: the zlib format (RFC 1950) according to the standard. Some servers send raw
-    /// deflate data.
+    /// `deflate`: the zlib format (RFC 1950), or raw deflate data as some servers send it.
     Deflate,
     /// Brotli (RFC 7932).
     Brotli,
@@ -61,15 +55,15 @@ impl Coding {
         })
     }
 
-    /// Returns true if bytes in this coding always start with a magic number.
+    /// Returns true if data in this coding always start with a magic number.
     #[must_use]
     pub fn has_magic_number(self) -> bool {
         matches!(self, Self::Gzip | Self::Zstd)
     }
 }
 
-/// Iterates over the tokens in `Content-Encoding` or `Transfer-Encoding` fields, in lower case. An
-/// empty list element or value is an empty token.
+/// Iterates over the tokens in `Content-Encoding` or `Transfer-Encoding` fields, in lower case.
+/// Empty list elements yield empty tokens.
 pub fn tokens<'a>(
     values: impl IntoIterator<Item = &'a [u8], IntoIter: 'a>,
 ) -> impl Iterator<Item = String> + 'a {
@@ -96,12 +90,11 @@ pub enum Extent {
 /// Decodes bytes in one coding.
 pub struct Decoder {
     unpacker: Box<dyn Unpack + Send>,
-    /// How decoding ended. `None` while this decoder accepts more bytes.
     extent: Option<Extent>,
 }
 
 impl Decoder {
-    /// Creates a decoder that outputs up to `max_bytes`.
+    /// Creates a decoder with an output of up to `max_bytes`.
     #[must_use]
     pub fn new(coding: Coding, max_bytes: usize) -> Self {
         let output = Output { bytes: Vec::new(), taken: 0, max_bytes, is_over: false };
@@ -125,9 +118,9 @@ impl Decoder {
         }
     }
 
-    /// Ends decoding after the last piece and returns how it ended.
+    /// Finishes decoding and returns how it ended.
     pub fn finish(&mut self) -> Extent {
-        // Even if the input is invalid, the buffers may contain output.
+        // The buffers may contain output even if the input is invalid.
         let ended = self.unpacker.end();
         let is_over = self.unpacker.output().is_over;
         let extent = match (self.extent, ended) {
@@ -141,7 +134,7 @@ impl Decoder {
         extent
     }
 
-    /// Returns the bytes that have been decoded since the last call.
+    /// Returns the bytes decoded since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         let output = self.unpacker.output();
         output.taken += output.bytes.len();
@@ -153,15 +146,14 @@ impl Decoder {
         self.extent == Some(Extent::OverLimit)
     }
 
-    /// Returns true if decoded output implies a magic number: always for gzip and zstd, and for
-    /// `deflate` if the body starts with a zlib header. Other codings cannot be distinguished from
-    /// an uncoded body by their start.
+    /// Returns true if this decoder requires a magic number or zlib header before it returns
+    /// output.
     pub fn has_magic_number(&self) -> bool {
         self.unpacker.has_magic_number()
     }
 
-    /// Returns true if enough bytes were decoded to prove that the body uses this coding, even if
-    /// later bytes are invalid.
+    /// Returns true if the decoded bytes prove that the body uses this coding, even if later bytes
+    /// are invalid.
     pub fn is_proven(&mut self) -> bool {
         let output = self.unpacker.output();
         let decoded = output.taken + output.bytes.len();
@@ -181,8 +173,7 @@ fn unpacker(coding: Coding, output: Output) -> Result<Box<dyn Unpack + Send>, Ou
         }
         Coding::Brotli => {
             let mut writer = BrotliWriter::new(output, BROTLI_BUFFER_BYTES);
-            // Disable windows up to a gigabyte, because no browser accepts them and RFC 7932 does
-            // not define them.
+            // Disable the extension for windows up to 1 GiB, which RFC 7932 does not define.
             writer.set_parameter(BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
             Box::new(writer)
         }
@@ -200,9 +191,7 @@ fn unpacker(coding: Coding, output: Output) -> Result<Box<dyn Unpack + Send>, Ou
     })
 }
 
-/// A decoder that accepts bytes through [`Write`]. Once its coding is complete, it accepts 0 bytes.
 trait Unpack: Write {
-    /// Decodes the buffered bytes. Returns whether the coding is complete.
     fn end(&mut self) -> io::Result<bool>;
 
     fn output(&mut self) -> &mut Output;
@@ -210,19 +199,16 @@ trait Unpack: Write {
     fn has_magic_number(&self) -> bool;
 }
 
-/// Consecutive gzip members.
 struct GzipMembers {
     part: GzipPart,
     raw: DeflateDecoder<Output>,
-    /// Members that are complete.
     earlier: usize,
 }
 
-/// The part of a member that the next byte belongs to.
 enum GzipPart {
     Head(GzipHead),
     Data,
-    /// The trailer, with the number of its bytes so far. Its content is ignored.
+    /// The ignored trailer, with its byte count so far.
     Trailer(usize),
 }
 
@@ -236,7 +222,7 @@ impl Write for GzipMembers {
             GzipPart::Head(head) => match head.push(*first) {
                 Some(true) => self.part = GzipPart::Data,
                 Some(false) => {}
-                // The following bytes are not a member.
+                // Ignore bytes after the last member.
                 None if self.earlier > 0 => return Ok(0),
                 None => return Err(ErrorKind::InvalidData.into()),
             },
@@ -279,16 +265,12 @@ impl Unpack for GzipMembers {
     }
 }
 
-/// A gzip header (RFC 1952 2.3). Like in browsers, its checksum and reserved flags are ignored.
+/// A gzip header (RFC 1952 2.3). Its checksum and reserved flags are ignored.
 #[derive(Default)]
 struct GzipHead {
-    /// How many bytes of the fixed part have been read.
     fixed: usize,
-    /// Flags for the optional fields that have not been read completely.
     flags: u8,
-    /// How many bytes of the current optional field have been read.
     seen: usize,
-    /// The extra field's length.
     extra: usize,
 }
 
@@ -300,7 +282,7 @@ impl GzipHead {
     /// The optional fields in their order.
     const FIELDS: [u8; 4] = [Self::EXTRA, Self::NAME, Self::COMMENT, Self::CHECKSUM];
 
-    /// Adds a byte. Returns whether the header is complete. `None` if this is not a gzip header.
+    /// Adds a byte. Returns whether the header is complete, or `None` if it is invalid.
     fn push(&mut self, byte: u8) -> Option<bool> {
         const START: [u8; 3] = [0x1f, 0x8b, 8];
         if self.fixed < 10 {
@@ -315,7 +297,7 @@ impl GzipHead {
             self.seen += 1;
             let is_over = match field {
                 Self::EXTRA => {
-                    // The first two bytes are the field's length.
+                    // The first two bytes contain this field's length.
                     if self.seen <= 2 {
                         self.extra |= usize::from(byte) << (8 * (self.seen - 1));
                     }
@@ -332,15 +314,12 @@ impl GzipHead {
         Some(self.fixed == 10 && self.field().is_none())
     }
 
-    /// Returns the flag for the next optional field.
     fn field(&self) -> Option<u8> {
         Self::FIELDS.into_iter().find(|field| self.flags & field != 0)
     }
 }
 
-/// Deflate data, with or without a zlib header. The zlib checksum is ignored.
 struct Deflate {
-    /// The body's first two bytes, which may be a zlib header.
     start: Vec<u8>,
     raw: DeflateDecoder<Output>,
 }
@@ -377,7 +356,6 @@ impl Unpack for Deflate {
     }
 }
 
-/// Returns true if the bytes are a zlib header (RFC 1950 2.2).
 fn is_zlib_head(bytes: &[u8]) -> bool {
     let [method, flags] = *bytes else { return false };
     method & 0x0f == 8 && method >> 4 <= 7 && u16::from_be_bytes([method, flags]).is_multiple_of(31)
@@ -397,7 +375,6 @@ impl Unpack for BrotliWriter<Output> {
     }
 }
 
-/// Zstandard frames, including skippable ones (RFC 8878 3.1).
 impl Unpack for ZstdWriter<Output, ZstdFrames<'static>> {
     fn end(&mut self) -> io::Result<bool> {
         Ok(self.finish().is_ok())
@@ -412,8 +389,6 @@ impl Unpack for ZstdWriter<Output, ZstdFrames<'static>> {
     }
 }
 
-/// Decoded bytes that the caller has not taken yet. If a piece exceeds the limit, only its first
-/// bytes are stored.
 #[derive(Default)]
 struct Output {
     bytes: Vec<u8>,
@@ -438,7 +413,6 @@ impl Write for Output {
     }
 }
 
-/// Replaces a decoder that could not be created.
 impl Unpack for Output {
     fn end(&mut self) -> io::Result<bool> {
         Ok(false)

@@ -1,26 +1,20 @@
-//! Writes `collinfo.json`, the list of crawls in a bucket, in the format that Common Crawl's index
-//! server uses: an array of objects with `id`, `name`, `timegate`, `cdx-api`, `from` and `to`.
-//!
-//! Invariants: the bytes depend only on the previous list and the crawl; listing a crawl again
-//! replaces its entry; live crawls are listed first, newest first, then all others in their
-//! previous order; unknown fields are kept. This module does not depend on where the list is
-//! stored.
+//! Writes `collinfo.json`, a bucket's crawl list in the format of Common Crawl's index server.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{crawl_layout::LiveCrawlName, crawl_objects::COLLINFO, date::format_seconds};
 
-/// Maximum bytes in a list: an entry has about 250.
+/// Maximum list size in bytes. An entry has about 250.
 pub const MAX_COLLINFO_BYTES: usize = 16 << 20;
 
-/// Why the bucket's list of crawls cannot be changed.
+/// Why the crawl list cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CollinfoError {
     /// The list is too large.
     #[error("{COLLINFO} has more than {MAX_COLLINFO_BYTES} bytes")]
     TooLarge,
-    /// The list is not an array in which every object has an id.
+    /// The list is not an array of objects with an id.
     #[error("{COLLINFO} is not a valid list of crawls: {0}")]
     NotAList(String),
 }
@@ -30,11 +24,10 @@ pub enum CollinfoError {
 pub struct ListedCrawl<'a> {
     /// Crawl id.
     pub id: &'a LiveCrawlName,
-    /// Name that is shown to people.
+    /// Name for people.
     pub name: &'a str,
-    /// Base URL of the service that serves the index, with a trailing `/`. The fields `timegate`
-    /// and `cdx-api` start with this URL and the crawl's id. If the base URL is empty, both fields
-    /// are relative.
+    /// Base URL of the index service with a trailing `/`. If this is empty, the entry contains
+    /// relative URLs.
     pub service: &'a str,
     /// Time of the crawl's first capture, in microseconds since 1970 UTC.
     pub from_micros: i64,
@@ -59,8 +52,7 @@ struct Entry {
     others: Map<String, Value>,
 }
 
-/// Adds a crawl to the bucket's list. `before` is `None` if there is no list yet. Returns the new
-/// list.
+/// Adds a crawl to the list, or replaces its entry.
 ///
 /// # Errors
 /// Returns an error if the previous list is malformed or too large.
@@ -81,16 +73,15 @@ pub fn add_to_collinfo(
     let (mut all, others): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(is_live);
     all.sort_by(|a, b| b.id.cmp(&a.id));
     all.extend(others);
-    let mut bytes = serde_json::to_vec_pretty(&all).expect("all keys are texts");
+    let mut bytes = serde_json::to_vec_pretty(&all).expect("all keys are strings");
     bytes.push(b'\n');
     Ok(bytes)
 }
 
-/// Removes a crawl from the bucket's list. Returns the new list. `None` if the list does not
-/// contain this crawl.
+/// Removes a crawl from the list. `None` if the list does not contain this crawl.
 ///
 /// # Errors
-/// Returns an error if the list is too large or malformed.
+/// Returns an error if the list is malformed or too large.
 pub fn without_crawl(
     before: &[u8],
     crawl: &LiveCrawlName,
@@ -105,7 +96,7 @@ pub fn without_crawl(
     if entries.len() == number {
         return Ok(None);
     }
-    let mut bytes = serde_json::to_vec_pretty(&entries).expect("all keys are texts");
+    let mut bytes = serde_json::to_vec_pretty(&entries).expect("all keys are strings");
     bytes.push(b'\n');
     Ok(Some(bytes))
 }

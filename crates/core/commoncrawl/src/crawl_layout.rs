@@ -4,9 +4,6 @@
 //! crawl-data/LIVE-20261123143329-0a1b2c3d/segments/4/warc/\
 //!     LIVE-20261123143329-0a1b2c3d-w1-7.warc.gz
 //! ```
-//!
-//! Invariant: a generated name parses into its original parts, and no part can lead out of its
-//! directory. This module does not depend on what an archive contains, or on where it is stored.
 
 use std::fmt;
 
@@ -14,13 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::date::{format_digits, format_seconds};
 
-/// Prefix for the names of live crawls. Common Crawl's own names start with `CC-MAIN-`.
+/// Prefix of live crawl names. Common Crawl's names start with `CC-MAIN-`.
 const LIVE: &str = "LIVE-";
-/// Digits for the time in a name: `yyyymmddhhmmss`.
 const TIME_DIGITS: usize = 14;
-/// Hexadecimal digits that follow the time in a name.
 const ID_DIGITS: usize = 8;
-/// Maximum bytes in a worker's name: a UUID has 36.
+/// Maximum length in bytes of a worker's name. Names beyond this limit are rejected.
 const MAX_WORKER_BYTES: usize = 64;
 
 /// The string is not a name in this layout.
@@ -28,7 +23,6 @@ const MAX_WORKER_BYTES: usize = 64;
 #[error("invalid {what}: {text:?}")]
 pub struct LayoutError {
     what: &'static str,
-    /// The first 120 characters.
     text: String,
 }
 
@@ -43,8 +37,8 @@ impl LayoutError {
 pub struct LiveCrawlName(String);
 
 impl LiveCrawlName {
-    /// Creates the name for a crawl that started at a time in microseconds since 1970. `id`
-    /// distinguishes crawls that started in the same second.
+    /// Creates a name from the start time, in microseconds since 1970, and an `id` that
+    /// distinguishes crawls that start in the same second.
     ///
     /// # Errors
     /// Returns an error if the year does not have four digits.
@@ -58,7 +52,7 @@ impl LiveCrawlName {
     /// Parses a name.
     ///
     /// # Errors
-    /// Returns an error if the string is not a crawl's name.
+    /// Returns an error if the string is not a valid name.
     pub fn parse(text: &str) -> Result<Self, LayoutError> {
         let parts = text.strip_prefix(LIVE).and_then(|rest| rest.split_once('-'));
         let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
@@ -82,7 +76,7 @@ impl fmt::Display for LiveCrawlName {
     }
 }
 
-/// A subset of the archives, with its own directory.
+/// An archive subset, stored in a separate directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ArchiveSubset {
     /// Responses with status 200.
@@ -99,7 +93,7 @@ impl ArchiveSubset {
     /// All subsets.
     pub const ALL: [Self; 4] = [Self::Warc, Self::CrawlDiagnostics, Self::RobotsTxt, Self::Media];
 
-    /// Returns the directory's name. The index uses this name for the subset, too.
+    /// Returns the name of this subset's directory, which the index also uses.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -110,13 +104,13 @@ impl ArchiveSubset {
         }
     }
 
-    /// Returns the subset with this name. `None` if the name is unknown.
+    /// Returns the subset with this name. `None` if there is no such subset.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|subset| subset.as_str() == name)
     }
 
-    /// Returns the file name for the subset's archive list, such as `non200responses.paths.gz`.
+    /// Returns the file name of this subset's archive list, such as `non200responses.paths.gz`.
     #[must_use]
     pub fn list_name(self) -> &'static str {
         match self {
@@ -134,7 +128,7 @@ impl fmt::Display for ArchiveSubset {
     }
 }
 
-/// The name of an archive in a live crawl.
+/// Name of an archive in a live crawl.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ArchiveName {
     crawl: LiveCrawlName,
@@ -145,12 +139,10 @@ pub struct ArchiveName {
 }
 
 impl ArchiveName {
-    /// Creates an archive's name. `segment` groups a crawl's archives. `number` counts a worker's
-    /// archives, so a worker must never use a number twice in a crawl.
+    /// Creates an archive's name. `number` must be unique for this worker in the crawl.
     ///
     /// # Errors
-    /// Returns an error if the worker's name is empty, longer than 64 bytes, or has characters
-    /// other than ASCII letters, digits, `_` and `-`.
+    /// Returns an error if the worker's name is empty, too long, or has an invalid character.
     pub fn new(
         crawl: LiveCrawlName,
         subset: ArchiveSubset,
@@ -165,7 +157,7 @@ impl ArchiveName {
         Ok(Self { crawl, subset, segment, worker: worker.to_owned(), number })
     }
 
-    /// Parses an object name from [`Self::object`].
+    /// Parses a name that [`Self::object`] returned.
     ///
     /// # Errors
     /// Returns an error if the string is not such a name.
@@ -186,7 +178,7 @@ impl ArchiveName {
         read().filter(is_same).ok_or_else(|| LayoutError::new("archive name", object))
     }
 
-    /// Returns the archive's subset.
+    /// Returns this archive's subset.
     #[must_use]
     pub fn subset(&self) -> ArchiveSubset {
         self.subset
@@ -204,13 +196,13 @@ impl ArchiveName {
         &self.crawl
     }
 
-    /// Returns the file name without directories, as in the archive's `warcinfo` record.
+    /// Returns the file name without directories.
     #[must_use]
     pub fn file(&self) -> String {
         format!("{}-{}-{}.warc.gz", self.crawl, self.worker, self.number)
     }
 
-    /// Returns the archive's object name in a store.
+    /// Returns the object name of this archive in a store.
     #[must_use]
     pub fn object(&self) -> String {
         let (crawl, segment, subset) = (&self.crawl, self.segment, self.subset.as_str());

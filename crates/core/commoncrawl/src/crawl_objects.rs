@@ -1,41 +1,38 @@
-//! Names for a live crawl's objects other than archives: lists, documents, and indexes.
-//!
-//! All except the list of crawls are below the crawl's prefix, with the layout of Common Crawl's
-//! bucket. This module does not depend on what the files contain.
+//! Names of a live crawl's objects other than archives.
 
 use crate::crawl_layout::{ArchiveSubset, LiveCrawlName};
 
-/// The list of crawls, at the bucket's root.
+/// The crawl list, at the bucket's root.
 pub const COLLINFO: &str = "collinfo.json";
 
 impl LiveCrawlName {
-    /// Returns the crawl's prefix: `crawl-data/<name>/`.
+    /// Returns this crawl's prefix: `crawl-data/<name>/`.
     #[must_use]
     pub fn prefix(&self) -> String {
         format!("crawl-data/{self}/")
     }
 
-    /// Returns the list with a subset's archives: `crawl-data/<name>/warc.paths.gz`.
+    /// Returns the list of this subset's archives: `crawl-data/<name>/warc.paths.gz`.
     #[must_use]
     pub fn archive_list(&self, subset: ArchiveSubset) -> String {
         self.prefix() + subset.list_name()
     }
 
-    /// Returns the list with the columnar index's files:
-    /// `crawl-data/<name>/cc-index-table.paths.gz`.
+    /// Returns the list with the columnar index files: `crawl-data/<name>/cc-index-table.paths.gz`.
     #[must_use]
     pub fn table_list(&self) -> String {
         self.prefix() + "cc-index-table.paths.gz"
     }
 
-    /// Returns the crawl's document: `crawl-data/<name>/crawl.json`.
+    /// Returns this crawl's document: `crawl-data/<name>/crawl.json`.
     #[must_use]
     pub fn document(&self) -> String {
         self.prefix() + "crawl.json"
     }
 
-    /// Returns a file in the columnar index. Below the crawl's prefix this is
-    /// `cc-index/table/cc-main/warc/crawl=<name>/subset=warc/part-00000.gz.parquet`.
+    /// Returns a columnar index file:
+    /// `cc-index/table/cc-main/warc/crawl=<name>/subset=warc/part-00000.gz.parquet` below this
+    /// crawl's prefix.
     #[must_use]
     pub fn table_part(&self, subset: ArchiveSubset, part: u32) -> String {
         let (prefix, subset) = (self.prefix(), subset.as_str());
@@ -45,16 +42,15 @@ impl LiveCrawlName {
         )
     }
 
-    /// Returns a file in the CDXJ index: `crawl-data/<name>/cc-index/collections/<name>/indexes/`
-    /// and [`cdxj_file`].
+    /// Returns a CDXJ index file: `crawl-data/<name>/cc-index/collections/<name>/indexes/` and
+    /// [`cdxj_file`].
     #[must_use]
     pub fn cdxj_part(&self, part: u32) -> String {
         self.cdxj_prefix() + &cdxj_file(part)
     }
 
-    /// Returns the block list for a CDXJ index file, in the same directory: `cluster.idx` if there
-    /// is one file, else `cluster-00000.idx`. Each file has its own list, because the files' keys
-    /// overlap.
+    /// Returns a CDXJ file's block list: `cluster.idx` for a single file, otherwise
+    /// `cluster-00000.idx`.
     #[must_use]
     pub fn cluster_index(&self, part: u32, parts: u32) -> String {
         match parts {
@@ -63,13 +59,13 @@ impl LiveCrawlName {
         }
     }
 
-    /// Returns the archives' prefix: `crawl-data/<name>/segments/`.
+    /// Returns the prefix of the archives: `crawl-data/<name>/segments/`.
     #[must_use]
     pub fn segments(&self) -> String {
         self.prefix() + "segments/"
     }
 
-    /// Returns the columnar index's prefix: `crawl-data/<name>/cc-index/table/`.
+    /// Returns the prefix of the columnar index: `crawl-data/<name>/cc-index/table/`.
     #[must_use]
     pub fn tables(&self) -> String {
         self.prefix() + "cc-index/table/"

@@ -1,6 +1,4 @@
-//! Formats times, given in microseconds since 1970, for WARC headers and indexes.
-//!
-//! Invariant: every `i64` can be formatted. This module does not depend on the current time.
+//! Formats times, in microseconds since 1970, for WARC headers and indexes.
 
 const SECOND_MICROS: i64 = 1_000_000;
 const DAY_SECONDS: i64 = 86_400;
@@ -24,7 +22,7 @@ pub fn format_digits(micros: i64) -> Option<String> {
     (digits.len() == 14 && !time.starts_with('-')).then_some(digits)
 }
 
-/// Formats a time like [`format_seconds`], with six decimals if it is not a whole second.
+/// Formats a time like [`format_seconds`], with six decimals unless it is a whole second.
 pub fn format_micros(micros: i64) -> String {
     let mut text = format_seconds(micros);
     let fraction = micros.rem_euclid(SECOND_MICROS);
@@ -35,8 +33,8 @@ pub fn format_micros(micros: i64) -> String {
     text
 }
 
-/// Converts days since 1970-01-01 to year, month (1 to 12) and day (1 to 31) in the proleptic
-/// Gregorian calendar (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+/// Converts days since 1970-01-01 to a Gregorian year, month and day (H. Hinnant,
+/// "chrono-Compatible Low-Level Date Algorithms").
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);

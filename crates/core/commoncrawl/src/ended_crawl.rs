@@ -1,8 +1,4 @@
-//! Writes `crawl.json`, a live crawl's final document: its settings, how it ended, and how much it
-//! stored.
-//!
-//! Invariant: the bytes depend only on the values; keys have a fixed order. This module does not
-//! depend on what the settings mean.
+//! Writes `crawl.json`, a live crawl's final document. Its keys have a fixed order.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +14,15 @@ pub struct EndedCrawl {
     pub name: String,
     /// Id in the service.
     pub id: String,
-    /// Start time, in microseconds since 1970; written as `2025-12-31T23:59:59Z`.
+    /// Start time in microseconds since 1970. JSON contains it as `2025-12-31T23:59:59Z`.
     #[serde(rename = "started", serialize_with = "as_time")]
     pub started_micros: i64,
-    /// End time, in microseconds since 1970.
+    /// End time in microseconds since 1970.
     #[serde(rename = "finished", serialize_with = "as_time")]
     pub finished_micros: i64,
-    /// Reason for its end, such as `empty` or `limit`.
+    /// Reason for the end, such as `empty` or `limit`.
     pub ended_by: String,
-    /// The settings that were frozen when this crawl started.
+    /// The crawl's settings, frozen at its start.
     #[serde(serialize_with = "in_order")]
     pub settings: Value,
     /// How much data this crawl stored.
@@ -38,25 +34,24 @@ pub struct EndedCrawl {
 pub struct EndedCrawlCounts {
     /// Rows in the crawl's index.
     pub captures: u64,
-    /// Rows in the crawl's index by subset. If a subset is missing here, `crawl.json` contains 0
-    /// for it.
+    /// Index rows per subset. `crawl.json` contains 0 for a subset that this map lacks.
     #[serde(serialize_with = "by_name")]
     pub by_subset: BTreeMap<ArchiveSubset, u64>,
-    /// Archives that the crawl wrote.
+    /// Archives written by the crawl.
     pub archives: u64,
-    /// Total size of these archives in bytes.
+    /// Total archive size in bytes.
     pub bytes: u64,
     /// Redirecting home pages whose index row points to the record of the redirect's target.
     pub home_redirects: u64,
-    /// Captures whose index row points to an earlier record that contains the body.
+    /// Captures whose body is in an earlier record.
     pub revisits: u64,
 }
 
 impl EndedCrawl {
-    /// Returns the content for `crawl.json`: UTF-8, indented, with a line end.
+    /// Returns the content of `crawl.json` as indented JSON with a line end.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
-        let mut bytes = serde_json::to_vec_pretty(self).expect("all keys are texts");
+        let mut bytes = serde_json::to_vec_pretty(self).expect("all keys are strings");
         bytes.push(b'\n');
         bytes
     }
@@ -77,8 +72,8 @@ fn by_name<S: Serializer>(
     map.end()
 }
 
-/// Writes the keys of all objects in byte order, because `serde_json` keeps the insertion order if
-/// any package enables its feature `preserve_order`.
+/// Sorts the keys, because `serde_json` keeps the insertion order if any package enables its
+/// feature `preserve_order`.
 fn in_order<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
     sorted(value).serialize(serializer)
 }

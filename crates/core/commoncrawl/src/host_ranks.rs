@@ -1,13 +1,8 @@
-//! Reads the start of Common Crawl's host ranks, which are published with its web graphs, and the
-//! list of these graphs.
+//! Reads the host ranks that Common Crawl publishes with its web graphs.
 //!
-//! Format of `projects/hyperlinkgraph/<graph>/host/<graph>-host-ranks.txt.gz`: gzip, with
-//! tab-separated fields in each line, sorted by the host's rank in harmonic centrality. The first
-//! line names the fields: `#harmonicc_pos #harmonicc_val #pr_pos #pr_val #host_rev`. A host's
-//! labels are in reverse order (`com.google.maps`), without a leading `www`.
-//!
-//! Invariant: identical bytes yield identical hosts. This module does not depend on where the bytes
-//! come from.
+//! A ranks file has tab-separated fields, sorted by harmonic centrality: `#harmonicc_pos
+//! #harmonicc_val #pr_pos #pr_val #host_rev`. A host's labels are in reverse order
+//! (`com.google.maps`), without a leading `www`.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 
@@ -15,14 +10,14 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::MAX_HOSTNAME_BYTES;
 
-/// The prefix for all web graphs in the bucket.
+/// Prefix for all web graphs in the bucket.
 pub const GRAPHS: &str = "projects/hyperlinkgraph/";
-/// Common Crawl's list of web graphs, newest first, on its index server.
+/// Common Crawl's web graph list on its index server, newest first.
 pub const GRAPH_LIST: &str = "graphinfo.json";
-/// Maximum bytes in a line; hostnames have at most 253.
+/// Maximum line length in bytes. This leaves room for a hostname with 253 bytes and four numbers.
 const MAX_LINE_BYTES: usize = 1_024;
 
-/// Why bytes are not host ranks or a list of web graphs.
+/// Why bytes are not host ranks or a web graph list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostRanksError {
     /// The bytes are not gzip, or are corrupt.
@@ -34,25 +29,24 @@ pub enum HostRanksError {
     /// A line is too long or has no host.
     #[error("line {line} does not contain a position and a host: {text:?}")]
     BadLine {
-        /// Line number, from 1. If the line is too long, this is 0.
+        /// Line number from 1, or 0 if the line is too long.
         line: usize,
-        /// The line's first 80 characters.
+        /// First 80 characters of this line.
         text: String,
     },
-    /// There are no lines after the first one.
+    /// No line follows the first one.
     #[error("the file contains no hosts")]
     Empty,
-    /// The list of web graphs is malformed.
+    /// The web graph list is malformed.
     #[error("the list of web graphs is malformed: {0}")]
     Graphs(String),
 }
 
-/// Returns the first `most` hosts in the file whose first bytes are `gzip`, best first. The bytes
-/// may be cut off anywhere, and an incomplete line is skipped. If a name is not a valid hostname,
-/// its position contains an empty string.
+/// Returns up to `most` hosts, best first, from the first bytes of the file. An invalid hostname
+/// becomes an empty string, so that the others keep their rank.
 ///
 /// # Errors
-/// Returns an error if the bytes are not the start of such a file, or contain no host.
+/// Returns an error if these bytes do not start such a file, or contain no host.
 pub fn read_host_ranks(gzip: &[u8], most: usize) -> Result<Vec<String>, HostRanksError> {
     let mut lines = BufReader::new(MultiGzDecoder::new(gzip));
     let header = read_line(&mut lines)?.unwrap_or_default();
@@ -77,8 +71,6 @@ pub fn read_host_ranks(gzip: &[u8], most: usize) -> Result<Vec<String>, HostRank
     }
 }
 
-/// Returns the next complete line without its line end. `None` if the bytes contain no further
-/// complete line.
 fn read_line(lines: &mut impl BufRead) -> Result<Option<String>, HostRanksError> {
     let mut line = Vec::new();
     loop {
@@ -106,8 +98,7 @@ fn read_line(lines: &mut impl BufRead) -> Result<Option<String>, HostRanksError>
     }
 }
 
-/// Returns true if a name consists only of letters, digits, hyphens, underscores and dots. This
-/// check may be loose because the scan looks up only hostnames that passed stricter checks.
+/// A loose check, because a scan looks up only hostnames that it has validated.
 fn is_hostname(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     name.len() <= MAX_HOSTNAME_BYTES && name.bytes().all(is_plain)
@@ -117,14 +108,13 @@ fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-/// Returns the path to a web graph's ranks in the bucket.
+/// Returns the path of this web graph's ranks in the bucket.
 #[must_use]
 pub fn host_ranks_path(graph: &str) -> String {
     format!("{GRAPHS}{graph}/host/{graph}-host-ranks.txt.gz")
 }
 
-/// Returns the web graphs' names in Common Crawl's list, in its order, newest first. Other ids are
-/// ignored.
+/// Returns the web graphs in this list, by name and in the list's order.
 ///
 /// # Errors
 /// Returns an error if the list is not an array of objects with an `id`.

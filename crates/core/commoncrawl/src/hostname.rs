@@ -1,10 +1,4 @@
-//! Checks the index's hostnames, converts them to their canonical form, and computes the hash that
-//! orders them.
-//!
-//! Invariants: a hostname that passed [`check_hostname`] can be inserted between `https://` and `/`
-//! without changing the URL's meaning; all names for one host have one canonical form, which is a
-//! URL's host by the URL Standard. This module does not depend on DNS, the public suffix list, or
-//! which addresses are public.
+//! Validates and normalizes the index's hostnames, and computes the hash that orders them.
 
 use std::{
     borrow::Cow,
@@ -14,10 +8,10 @@ use std::{
 use idna::AsciiDenyList;
 use sha2::{Digest, Sha256};
 
-/// Maximum bytes in a hostname (RFC 1035 2.3.4: 255 octets on the wire, 253 as text).
+/// Maximum hostname length in bytes (RFC 1035 2.3.4: 255 octets on the wire, 253 as text).
 pub const MAX_HOSTNAME_BYTES: usize = 253;
 
-/// Maximum bytes in a label (RFC 1035 2.3.4).
+/// Maximum label length in bytes (RFC 1035 2.3.4).
 const MAX_LABEL_BYTES: usize = 63;
 
 /// Why a hostname is not acceptable.
@@ -29,24 +23,22 @@ pub enum HostnameError {
     /// The hostname is longer than [`MAX_HOSTNAME_BYTES`].
     #[error("hostname is longer than {MAX_HOSTNAME_BYTES} bytes")]
     TooLong,
-    /// The hostname contains an upper-case letter. The index has only lower-case hostnames.
+    /// The hostname contains an upper-case letter.
     #[error("hostname has an upper-case letter")]
     UpperCase,
-    /// The hostname contains a character that ends or changes a URL's host part.
+    /// The hostname contains a character that a URL's host cannot contain.
     #[error("hostname has a forbidden character")]
     ForbiddenCharacter,
-    /// A label is empty, or longer than [`MAX_LABEL_BYTES`].
+    /// A label is empty or longer than [`MAX_LABEL_BYTES`].
     #[error("hostname has a label that is empty or longer than {MAX_LABEL_BYTES} bytes")]
     Label,
     /// A label is the wildcard `*`.
     #[error("hostname is a wildcard")]
     Wildcard,
-    /// The hostname is invalid according to UTS 46: it has no punycode form, or contains invalid
-    /// punycode.
+    /// The hostname is invalid by UTS 46, for example due to invalid punycode.
     #[error("hostname is not a valid international name")]
     International,
-    /// The hostname's last label is a number, but the hostname is not an IPv4 address in dotted
-    /// form.
+    /// The last label is a number, but the hostname is not a dotted IPv4 address.
     #[error("hostname ends in a number, but is not an address")]
     Address,
     /// The hostname has only one label, belongs to a private network, or is a private address.
@@ -55,7 +47,7 @@ pub enum HostnameError {
 }
 
 impl HostnameError {
-    /// All reasons.
+    /// All variants.
     pub const ALL: [Self; 9] = [
         Self::Empty,
         Self::TooLong,
@@ -68,7 +60,7 @@ impl HostnameError {
         Self::NotPublic,
     ];
 
-    /// Returns the stable name.
+    /// Returns a stable name for counters.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Empty => "empty",
@@ -87,21 +79,20 @@ impl HostnameError {
 /// A hostname in its canonical form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hostname<'a> {
-    /// The name in lower case and punycode, 1 to 253 bytes long, without a trailing dot. An IPv6
-    /// address is in brackets.
+    /// The name in lower case and punycode, without a trailing dot. An IPv6 address is in brackets.
     pub text: Cow<'a, str>,
-    /// The address. `None` if the name is not an address.
+    /// The address if the name is one.
     pub address: Option<IpAddr>,
 }
 
-/// Suffixes without public hosts: RFC 6761 and 6762, ICANN's `.internal`, RFC 8375.
+/// Suffixes without public hosts: RFC 6761, RFC 6762, ICANN's `.internal`, and RFC 8375.
 const PRIVATE_SUFFIXES: [&str; 4] = [".localhost", ".local", ".internal", ".home.arpa"];
 
-/// Returns the canonical form for a hostname in the index: the URL Standard's form, without a
+/// Returns a hostname's canonical form. This is its form in the URL Standard, but without a
 /// trailing dot. The caller decides which addresses are public.
 ///
 /// # Errors
-/// Returns an error for the first rule that the hostname breaks.
+/// Returns an error for the first rule that this hostname breaks.
 pub fn canonical_hostname(hostname: &str) -> Result<Hostname<'_>, HostnameError> {
     if hostname.is_empty() {
         return Err(HostnameError::Empty);
@@ -134,7 +125,7 @@ pub fn canonical_hostname(hostname: &str) -> Result<Hostname<'_>, HostnameError>
     if PRIVATE_SUFFIXES.iter().any(|suffix| text.ends_with(suffix)) || text == "home.arpa" {
         return Err(HostnameError::NotPublic);
     }
-    // If a host "ends in a number" as defined in the URL Standard, it must be an IPv4 address.
+    // A host that "ends in a number" by the URL Standard must be an IPv4 address.
     let is_number = last.bytes().all(|byte| byte.is_ascii_digit())
         || last.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
     let address = if is_number {
@@ -145,7 +136,6 @@ pub fn canonical_hostname(hostname: &str) -> Result<Hostname<'_>, HostnameError>
     Ok(Hostname { text, address })
 }
 
-/// Returns the name in lower case and punycode. Nearly all names already have this form.
 fn ascii_form(hostname: &str) -> Result<Cow<'_, str>, HostnameError> {
     if hostname.is_ascii() && !hostname.to_ascii_lowercase().contains("xn--") {
         let is_lower = !hostname.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -167,11 +157,11 @@ fn without_last_dot(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// Checks that `hostname` is in lower case, 1 to 253 bytes long, and without characters that the
-/// URL Standard forbids in a host ("forbidden domain code point"). A bracketed IPv6 address passes.
+/// Checks that `hostname` can be inserted between `https://` and `/` without changing the URL's
+/// meaning, and that it is in lower case.
 ///
 /// # Errors
-/// Returns an error for the first rule that the hostname breaks.
+/// Returns an error for the first rule that this hostname breaks.
 pub fn check_hostname(hostname: &str) -> Result<(), HostnameError> {
     if hostname.is_empty() {
         return Err(HostnameError::Empty);
@@ -196,8 +186,8 @@ fn is_forbidden(character: char) -> bool {
     character.is_control() || character.is_whitespace() || r#"#%/:<>?@[\]^|"#.contains(character)
 }
 
-/// Returns the 64-bit hash for a hostname: the first 8 bytes of SHA-256(hostname), big-endian. This
-/// hash determines the host's shard, and the order of tabs within a shard.
+/// Returns the first 8 bytes of SHA-256(hostname) as a big-endian number. This number determines
+/// the host's shard, and the order of tabs in a shard.
 pub fn hostname_hash(hostname: &str) -> u64 {
     let digest: [u8; 32] = Sha256::digest(hostname.as_bytes()).into();
     let [a, b, c, d, e, f, g, h, ..] = digest;

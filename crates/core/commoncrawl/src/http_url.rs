@@ -1,14 +1,9 @@
-//! The parts of an absolute `http` or `https` URL, as written.
-//!
-//! Nothing is decoded or changed, so the parts equal the index's columns. If a URL was serialized
-//! by the URL Standard, this gives the standard's parts. This module does not depend on what the
-//! parts mean.
+//! Splits an absolute `http` or `https` URL into its parts without changing them.
 
-/// Maximum URL length in bytes. Crawls store only URLs up to about 2,000; this bounds the work for
-/// any input.
+/// Maximum length in bytes of a capture's URL. Crawls store only URLs up to about 2,000 bytes.
 pub const MAX_URL_BYTES: usize = 16 << 10;
 
-/// Why a string is not a capture's URL. The caller has the string and reports it.
+/// Why a string is not a capture's URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureUrlError {
     /// The URL is too long.
@@ -25,23 +20,17 @@ pub enum CaptureUrlError {
     Port,
 }
 
-/// A URL's parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HttpUrl<'a> {
-    /// Whether the scheme is `https`.
     pub(crate) is_https: bool,
-    /// The host without user name and port; an IPv6 address has its brackets. Never empty.
+    /// The host without user name and port, never empty. An IPv6 address has brackets.
     pub(crate) host: &'a str,
-    /// The port. `None` if the URL does not specify it.
     pub(crate) port: Option<u16>,
-    /// The path. It is empty or starts with `/`.
     pub(crate) path: &'a str,
-    /// The part after the first `?`. `None` without a `?`.
     pub(crate) query: Option<&'a str>,
 }
 
 impl<'a> HttpUrl<'a> {
-    /// Splits a URL, without its fragment.
     pub(crate) fn parse(url: &'a str) -> Result<Self, CaptureUrlError> {
         if url.len() > MAX_URL_BYTES {
             return Err(CaptureUrlError::TooLong);
@@ -67,14 +56,11 @@ impl<'a> HttpUrl<'a> {
         Ok(Self { is_https, host, port, path, query })
     }
 
-    /// Returns the port. `None` if the URL does not specify a port, or if it is 0 or the scheme's
-    /// default.
     pub(crate) fn unusual_port(&self) -> Option<u16> {
         let usual = if self.is_https { 443 } else { 80 };
         self.port.filter(|port| *port != usual && *port != 0)
     }
 
-    /// Returns the scheme's name in lower case.
     pub(crate) fn scheme(&self) -> &'static str {
         if self.is_https { "https" } else { "http" }
     }

@@ -1,18 +1,8 @@
-//! The columnar index: finds the best capture of each host in a parquet file of the crawl, and
-//! writes such files for a live crawl ([`write`](mod@write)).
+//! Reads Common Crawl's columnar index files, and writes such files for a live crawl
+//! ([`write`](mod@write)).
 //!
-//! [`IndexReader`] does no I/O: it returns the byte ranges that it needs, the caller supplies their
-//! bytes, and the reader returns captures. It reads only the needed columns, one window of a row
-//! group at a time. It inflates a page only if one of the page's rows may pass the filter, and it
-//! removes duplicates while it reads.
-//!
-//! The parquet crate reads the metadata. We read pages ourselves, because the crate allocates
-//! memory by numbers that a page declares (docs/decisions/0143-index-reader.md). The crate only
-//! decodes values whose encoding no crawl has used yet.
-//!
-//! Invariants: memory does not grow with the file's size; [`IndexCounts`] accounts for every row
-//! that was read; the captures depend only on the file and the options. This module does not depend
-//! on where the file is stored, on the number of files, or on how captures are used.
+//! We read parquet pages ourselves, because the parquet crate allocates memory by sizes that a page
+//! declares (docs/decisions/0143-index-reader.md).
 
 mod capture;
 mod chunk;

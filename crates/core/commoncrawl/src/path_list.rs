@@ -1,9 +1,4 @@
-//! Writes the lists of a crawl's files: `warc.paths.gz`, `cc-index-table.paths.gz` and others.
-//!
-//! Format: one path per line, relative to the bucket, compressed as one gzip member (Common Crawl's
-//! `*.paths.gz`). Invariants: the bytes depend only on the set of paths; the list reader
-//! ([`crate::index::paths`]) can read each list. This module does not depend on what the files
-//! contain.
+//! Writes a crawl's file lists, such as `warc.paths.gz`, for readers like [`crate::index::paths`].
 
 use std::collections::BTreeSet;
 
@@ -15,10 +10,10 @@ use crate::{
 /// Why a list cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathListError {
-    /// A path could lead out of the bucket, is too long, or contains characters that a line cannot.
+    /// This path is not relative, is too long, or contains characters that a line cannot.
     #[error("{path:?} is not a relative path")]
     NotAPath {
-        /// The path's first 120 characters.
+        /// First 120 characters of this path.
         path: String,
     },
     /// The list is larger than its reader accepts.
@@ -26,7 +21,7 @@ pub enum PathListError {
     TooLarge,
 }
 
-/// Returns the list with `paths`, in byte order and without duplicates.
+/// Returns the list of `paths` in byte order and without duplicates.
 ///
 /// # Errors
 /// Returns an error if a path is invalid, or if the list is too large.
@@ -34,7 +29,7 @@ pub fn path_list<'a>(paths: impl IntoIterator<Item = &'a str>) -> Result<Vec<u8>
     let paths: BTreeSet<&str> = paths.into_iter().collect();
     let mut lines = String::new();
     for path in paths {
-        // The reader trims white space from both ends of a line.
+        // The reader trims whitespace at both ends of a line.
         if !is_relative_path(path) || path.trim() != path {
             return Err(PathListError::NotAPath { path: path.chars().take(120).collect() });
         }

@@ -4,15 +4,8 @@
 //! https://www.Example.com:8443/b/../A/?y=2&x=1#top   ->   com,example:8443)/a?x=1&y=2
 //! ```
 //!
-//! The keys equal the column `url_surtkey` in Common Crawl's index, and pywb's keys. They follow
-//! the Internet Archive's rules: scheme, user name, `www`, default port, fragment, session ids and
-//! slashes at the end are removed, the host's labels are reversed, escapes are decoded repeatedly
-//! and encoded once, the query is sorted, and everything is in lower case. We found these rules by
-//! comparing keys with recorded index files, and with the output of the program `surt` for
-//! generated URLs (docs/decisions/0087-index-of-a-live-crawl.md lists the differences).
-//!
-//! Invariants: a key is ASCII without spaces and control characters, so a line in an index can
-//! start with it; equal URLs have equal keys. This module does not depend on the page at the URL.
+//! Keys equal pywb's and the column `url_surtkey` in Common Crawl's index, except for the
+//! differences in docs/decisions/0087-index-of-a-live-crawl.md.
 
 mod session;
 
@@ -23,12 +16,10 @@ use idna::AsciiDenyList;
 use self::session::{without_session_in_path, without_session_in_query};
 use crate::http_url::{CaptureUrlError, HttpUrl};
 
-/// Returns the key for an `http` or `https` URL, such as `com,example)/path?query`. The key may be
-/// longer than the URL, because an escaped byte takes three bytes, and a character in an
-/// international name can take more.
+/// Returns the key for an `http` or `https` URL, such as `com,example)/path?query`.
 ///
 /// # Errors
-/// Returns an error if the string is not such a URL, or longer than
+/// Returns an error if this string is not such a URL, or longer than
 /// [`MAX_URL_BYTES`](crate::MAX_URL_BYTES).
 pub fn surt(url: &str) -> Result<String, CaptureUrlError> {
     let url = without_line_ends(url);
@@ -47,7 +38,7 @@ pub fn surt(url: &str) -> Result<String, CaptureUrlError> {
     Ok(key)
 }
 
-/// Removes the characters that the URL Standard removes before it parses a URL.
+/// Removes surrounding whitespace, and tabs and line ends, because URL parsers ignore them.
 fn without_line_ends(url: &str) -> Cow<'_, str> {
     let trimmed = url.trim_matches(|c: char| c.is_ascii_whitespace());
     if trimmed.contains(['\t', '\r', '\n']) {
@@ -57,7 +48,6 @@ fn without_line_ends(url: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a host's labels in reverse order, joined by commas.
 fn host_key(host: &str) -> Result<String, CaptureUrlError> {
     let unescaped = String::from_utf8_lossy(&unescaped(host)).into_owned();
     let ascii = if unescaped.is_ascii() {
@@ -77,20 +67,18 @@ fn host_key(host: &str) -> Result<String, CaptureUrlError> {
     }
     labels.reverse();
     let key = labels.join(",");
-    // An IPv6 address in brackets is one label, unless its last part is written as an IPv4 address.
+    // An IPv6 address in brackets is one label unless its last part is written as an IPv4 address.
     let key = key.replace(['[', ']'], "");
     if key.is_empty() { Err(CaptureUrlError::Host) } else { Ok(key) }
 }
 
-/// Returns the path without `.`, `..`, empty segments and session ids.
 fn path_key(path: &str) -> String {
     let unescaped = unescaped(path);
     let mut segments: Vec<&[u8]> = Vec::new();
     for segment in unescaped.split(|byte| *byte == b'/').skip(1) {
         match segment {
             b"." => {}
-            // As in the index's keys, a `..` at the root is kept, and another `..` removes it
-            // again.
+            // As in the index's keys, a `..` at the root is kept, and the next `..` removes it.
             b".." if segments.pop().is_none() => segments.push(b".."),
             b".." => {}
             _ => segments.push(segment),
@@ -106,7 +94,6 @@ fn path_key(path: &str) -> String {
     without_session_in_path(path)
 }
 
-/// Returns the query without session ids. Its parts are sorted by name, then by value.
 fn query_key(query: &str) -> String {
     let query = without_session_in_query(escaped_in_lower_case(&unescaped(query)));
     let mut parts: Vec<&str> = query.split('&').collect();
@@ -118,12 +105,10 @@ fn query_key(query: &str) -> String {
     parts.join("&")
 }
 
-/// Decodes escapes (`%41`) repeatedly, including those that result from decoding (`%2541`).
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes: Vec<u8> = Vec::with_capacity(text.len());
     for byte in text.bytes() {
         bytes.push(byte);
-        // The decoded byte can be the last digit of another escape.
         while let [.., b'%', high, low] = bytes.as_slice()
             && let (Some(high), Some(low)) = (hex_digit(*high), hex_digit(*low))
         {
@@ -138,8 +123,6 @@ fn hex_digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// Escapes control characters, spaces, `#`, `%` and non-ASCII bytes, and converts letters to lower
-/// case.
 fn escaped_in_lower_case(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {

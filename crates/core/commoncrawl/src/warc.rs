@@ -1,9 +1,4 @@
-//! WARC archives (ISO 28500, WARC 1.0 and 1.1): reads records ([`read_record`], [`Records`]) and
-//! the HTTP message in a record ([`Record::http_response`]), and writes archives ([`write`]).
-//!
-//! Invariants: no input causes a panic; [`Limits`] bounds one record's memory; a record that cannot
-//! be read is an error item and is never skipped silently. This module does not depend on where an
-//! archive is stored, or on HTML.
+//! Reads and writes WARC archives (ISO 28500, WARC 1.0 and 1.1).
 
 mod coding;
 mod error;

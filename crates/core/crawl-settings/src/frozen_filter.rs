@@ -1,52 +1,45 @@
-//! A crawl's filters as its settings store them, with the versions of their lists.
-//!
-//! A crawl uses its filters as of its start, even if they change or are deleted later. Each version
-//! of a list has its own object. This module does not depend on where filters are stored.
+//! A crawl's filters and list versions as of its start, which later changes do not affect.
 
 use everytab_filters::{FilterSettings, check_filter_name};
 use serde::{Deserialize, Serialize};
 
-/// Maximum filters per crawl, because each one checks every link.
+/// Maximum filters per crawl. A crawl with more is rejected, because each filter checks every link.
 pub const MAX_FILTERS: usize = 8;
 
-/// A version of an imported list.
+/// An imported list in the version that this crawl uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrozenList {
-    /// The list's name.
+    /// List name.
     pub name: String,
-    /// The list's version.
+    /// List version.
     pub version: i32,
-    /// URL of the store that contains the list's object.
+    /// URL of the store that contains this list's object.
     pub store: String,
-    /// Name of the list's object in the store.
+    /// Object name in this store.
     pub object: String,
-    /// SHA-256 of the object, in hexadecimal.
+    /// The object's SHA-256, in hexadecimal.
     pub sha256: String,
-    /// Length of the object in bytes.
+    /// Object length in bytes.
     pub bytes: u64,
 }
 
-/// A filter of a crawl.
+/// A crawl's filter in the version that this crawl uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrozenFilter {
-    /// The filter's name.
+    /// Filter name.
     pub name: String,
-    /// The filter's version.
+    /// Filter version.
     pub version: i32,
-    /// The filter's settings.
+    /// Filter settings.
     pub filter: FilterSettings,
-    /// The lists that the filter names.
+    /// Lists that this filter names.
     pub lists: Vec<FrozenList>,
 }
 
 impl FrozenFilter {
-    /// Checks the filter.
-    ///
-    /// # Errors
-    /// Returns an error if the name or a setting is invalid, or if a list that the filter names is
-    /// not in `lists`.
+    /// Checks this filter, including that all lists it names are in `lists`.
     pub(crate) fn check(&self) -> Result<(), String> {
         check_filter_name(&self.name)?;
         self.filter.check().map_err(|error| error.to_string())?;

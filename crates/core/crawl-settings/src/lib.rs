@@ -1,10 +1,4 @@
-//! The settings of a live crawl, and its seeds.
-//!
-//! [`CrawlSettings`] are stored as JSON when the crawl starts and do not change afterwards. Every
-//! worker derives the crawl's rules from them. [`parse_seed`] and [`SeedReader`] parse the URLs
-//! with which a crawl starts. Lists such as [`CAPTURED_OUTCOMES`] contain the names that a crawl
-//! records. This crate uses no network, database or clock. This crate does not depend on how a
-//! crawl is stored, fetched or described in the HTTP API.
+//! The seeds and settings of a live crawl, which do not change after its start.
 
 mod frozen_filter;
 mod options;

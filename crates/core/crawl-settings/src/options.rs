@@ -1,8 +1,7 @@
-//! The crawl options that take one of a few names.
+//! Crawl options with a fixed set of names.
 
 use serde::{Deserialize, Serialize};
 
-/// Declares an option that takes one of a few names.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$word_doc:meta])* $word:ident = $text:literal,)+ }) => {
         $(#[$doc])*
@@ -11,7 +10,7 @@ macro_rules! words {
         pub enum $name { $($(#[$word_doc])* $word,)+ }
 
         impl $name {
-            /// Every name.
+            /// All names.
             pub const ALL: [&str; [$($text),+].len()] = [$($text),+];
 
             /// Returns the stable name.
@@ -20,7 +19,7 @@ macro_rules! words {
                 match self { $(Self::$word => $text,)+ }
             }
 
-            /// Returns the option with this name. `None` if there is no such option.
+            /// Returns the option with this name.
             #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
                 match name { $($text => Some(Self::$word),)+ _ => None }
@@ -30,7 +29,7 @@ macro_rules! words {
 }
 
 words! {
-    /// Which requisites of pages are stored.
+    /// Which page requisites are stored.
     MediaOption {
         /// No requisites.
         #[default]
@@ -67,8 +66,7 @@ words! {
 }
 
 words! {
-    /// How the crawl handles a page that is identical to its copy in the earlier crawl that this
-    /// crawl repeats.
+    /// How the crawl handles a page that is identical to its earlier copy.
     DuplicatesOption {
         /// The page is captured, and its record refers to the earlier one.
         #[default]
@@ -79,7 +77,7 @@ words! {
 }
 
 words! {
-    /// Whether the text of pages is indexed for search.
+    /// Whether page text is indexed for search.
     SearchOption {
         /// The text is not indexed.
         #[default]

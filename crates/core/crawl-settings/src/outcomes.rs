@@ -1,12 +1,7 @@
-//! The names of outcomes, certificate problems and truncation reasons that a crawl records. Each
-//! list is in alphabetical order, or in the order of the enum's variants.
-//!
-//! These lists are complete, except for the reasons why a crawl ended, which are also outcomes.
-//! `everytab-crawler` derives the names from its own types and compares them with these lists in a
-//! test. This module does not depend on how a URL is fetched.
+//! Names that a crawl records for outcomes, certificate problems and truncation reasons.
 
-/// Outcomes of captured URLs. Some are also outcomes of failed URLs: if a response ends early, the
-/// URL is captured if part of the body was received, and failed otherwise.
+/// Outcomes for captured URLs. If a response ends early, its URL is captured if part of the body
+/// was received, and failed otherwise.
 pub const CAPTURED_OUTCOMES: &[&str] = &[
     "body_reset",
     "body_truncated",
@@ -18,7 +13,7 @@ pub const CAPTURED_OUTCOMES: &[&str] = &[
     "total_timeout",
 ];
 
-/// Outcomes of failed URLs.
+/// Outcomes for failed URLs.
 pub const FAILED_OUTCOMES: &[&str] = &[
     "body_reset",
     "body_too_large",
@@ -54,7 +49,7 @@ pub const FAILED_OUTCOMES: &[&str] = &[
     "total_timeout",
 ];
 
-/// Outcomes of refused URLs.
+/// Outcomes for refused URLs.
 pub const REFUSED_OUTCOMES: &[&str] = &[
     "duplicate",
     "filtered_classifier",
@@ -76,8 +71,7 @@ pub const REFUSED_OUTCOMES: &[&str] = &[
     "url_unparsable",
 ];
 
-/// Outcomes of URLs in the state `left` (not fetched before the crawl ended or the host was given
-/// up), except the reasons why a crawl ended.
+/// Outcomes for URLs in the state `left`, except the reasons why a crawl ended.
 pub const LEFT_OUTCOMES: &[&str] = &[
     "crawl_delay_too_long",
     "excluded",
@@ -93,7 +87,7 @@ pub const LEFT_OUTCOMES: &[&str] = &[
 pub const CERTIFICATE_FAULTS: &[&str] =
     &["expired", "self_signed", "wrong_name", "unknown_issuer", "faulty"];
 
-/// Reasons why a body is incomplete: the values of `WARC-Truncated`.
+/// Reasons why a body is incomplete, which are the values of `WARC-Truncated`.
 pub const TRUNCATIONS: &[&str] = &["length", "time", "disconnect"];
 
 /// Returns every outcome once, in alphabetical order, except the reasons why a crawl ended.

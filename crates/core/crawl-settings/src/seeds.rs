@@ -1,10 +1,5 @@
-//! Parses seeds from lines.
-//!
-//! A line is a URL or a bare hostname. A bare hostname gets `https://`, and the crawler uses
-//! `http://` if https cannot be reached. Empty lines and lines that start with `#` are skipped.
-//! Only the start of a line that is too long is kept, so any input is read in bounded memory. This
-//! module also collects the seeds' ports and sites. This module does not depend on where lines come
-//! from. The fetcher checks which addresses may get requests.
+//! Parses seeds from lines, in bounded memory. A line is a URL, a bare hostname, or a comment that
+//! starts with `#`.
 
 use std::{
     collections::BTreeSet,
@@ -19,36 +14,35 @@ use everytab_webpage::{MAX_PORTS, PortList, is_bad_port};
 
 use crate::settings::MAX_LIST_SITES;
 
-/// Maximum length of a line, in bytes. A line has a URL and optional white space around it.
+/// Maximum line length in bytes. Lines beyond this limit are not parsed.
 const MAX_LINE_BYTES: usize = 2 * MAX_URL_BYTES;
-/// Maximum number of characters that are shown of a rejected line.
+/// At most this many characters of a rejected line are shown.
 const MAX_SHOWN_CHARACTERS: usize = 100;
-/// The reason why a line is not a seed.
+/// Why a line is not a seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SeedError {
-    /// The line is longer than twice the maximum length of a URL.
+    /// The line is longer than twice the maximum URL length.
     #[error("the line is longer than {MAX_LINE_BYTES} bytes")]
     LineTooLong,
     /// The line is not UTF-8.
     #[error("the line is not UTF-8")]
     Encoding,
-    /// The line has no scheme and does not start with an address or with a hostname that contains a
-    /// dot.
+    /// The line has no scheme, and no address or hostname with a dot.
     #[error("neither a URL nor a hostname such as example.com")]
     NoHostname,
-    /// The host has a character that hostnames cannot have, such as a comma.
+    /// The host has a character that hostnames cannot have.
     #[error("no host has such a name")]
     HostCharacters,
-    /// The URL has a user name or a password, which the crawler never sends.
+    /// The URL has a user name or password.
     #[error("the URL has a user name or password; remove it")]
     Credentials,
     /// The URL cannot be crawled.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// The port is not in the list of ports that the submission may use.
+    /// This port is not in the list of allowed ports.
     #[error("port {0} is not in the list of ports")]
     Port(u16),
-    /// The port is a bad port: it belongs to another protocol.
+    /// This port belongs to another protocol.
     #[error("port {0} is never requested: it is a bad port of the Fetch standard")]
     BadPort(u16),
     /// The seeds use more different ports than a crawl may have.
@@ -61,12 +55,12 @@ pub enum SeedError {
 pub struct Seed {
     /// The URL.
     pub url: CanonicalUrl,
-    /// Whether the user's line has no scheme, so `url` has the default scheme, https.
+    /// Whether the line has no scheme. `url` then has the scheme https.
     pub is_bare: bool,
 }
 
 impl Seed {
-    /// Returns the line that [`parse_seed`] parses as this seed.
+    /// Returns a line that [`parse_seed`] parses as this seed.
     #[must_use]
     pub fn text(&self) -> &str {
         let url = self.url.fetched();
@@ -74,13 +68,12 @@ impl Seed {
     }
 }
 
-/// The ports that seeds may use.
+/// Ports that seeds may use.
 #[derive(Debug, Clone)]
 pub enum SeedPorts {
     /// Only the ports in this list.
     Listed(PortList),
-    /// Any port except bad ports, because the operator chose it on purpose. The ports in seeds are
-    /// collected for `CrawlSettings::seed_ports`.
+    /// Any port except bad ports. The seeds' ports are collected for `CrawlSettings::seed_ports`.
     Any(BTreeSet<u16>),
 }
 
@@ -91,10 +84,10 @@ impl SeedPorts {
         Self::Any(BTreeSet::new())
     }
 
-    /// Checks the port of a seed.
+    /// Checks a seed's port.
     ///
     /// # Errors
-    /// Returns an error if the seed may not use its port, or if the seeds use too many ports.
+    /// Returns an error if this seed may not use its port, or if there are too many ports.
     pub fn check(&mut self, seed: &Seed) -> Result<(), SeedError> {
         let port = seed.url.port();
         if is_bad_port(port) {
@@ -103,7 +96,7 @@ impl SeedPorts {
         match self {
             Self::Listed(ports) if ports.contains(port) => Ok(()),
             Self::Listed(_) => Err(SeedError::Port(port)),
-            // The default ports are always allowed, so we do not collect them.
+            // Ports 80 and 443 are always allowed, so do not collect them.
             Self::Any(_) if matches!(port, 80 | 443) => Ok(()),
             Self::Any(named) if named.contains(&port) => Ok(()),
             Self::Any(named) if named.len() >= MAX_PORTS => Err(SeedError::TooManyPorts),
@@ -114,8 +107,8 @@ impl SeedPorts {
         }
     }
 
-    /// Returns the ports that seeds have used. From now on, allows only these ports and the ports
-    /// of web servers. `None` if no port was collected, or if the ports come from a list.
+    /// Returns the collected ports. After this call, only these ports and `PortList::default()` are
+    /// allowed.
     pub fn freeze(&mut self) -> Option<PortList> {
         let Self::Any(named) = self else { return None };
         let named = PortList::new(std::mem::take(named)).ok();
@@ -124,7 +117,7 @@ impl SeedPorts {
     }
 }
 
-/// Parses a URL or a bare hostname. A bare hostname may have a port and path, and gets `https://`.
+/// Parses a URL or a bare hostname, which may have a port and path.
 ///
 /// # Errors
 /// Returns the first reason why the line is not a seed.
@@ -144,7 +137,7 @@ pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<Seed, SeedEr
         }
         CanonicalUrl::parse(&format!("https://{bare}"), parameters)?
     };
-    // Here, a host without a dot had a trailing dot, or a user name that contains a dot.
+    // A host without a dot can get here if the line has a trailing dot or a dot in a user name.
     if is_bare && !url.host().contains(['.', '[']) {
         return Err(SeedError::NoHostname);
     }
@@ -156,15 +149,13 @@ pub fn parse_seed(text: &str, parameters: &ParameterList) -> Result<Seed, SeedEr
     if is_host { Ok(Seed { url, is_bare }) } else { Err(SeedError::HostCharacters) }
 }
 
-/// Returns whether the authority of a URL or bare hostname has a user name or password.
 fn has_credentials(text: &str) -> bool {
     let rest = text.split_once(':').filter(|_| is_absolute(text)).map_or(text, |(_, rest)| rest);
     let authority = rest.trim_start_matches(['/', '\\']).split(['/', '?', '#', '\\']).next();
     authority.is_some_and(|authority| authority.contains('@'))
 }
 
-/// Returns whether a line starts with a scheme: it has a colon before any path, and this colon is
-/// not followed by a port. A line that starts with `[` has no scheme.
+/// Returns true if the part of a line before any path has a colon that is not followed by a port.
 fn is_absolute(text: &str) -> bool {
     let start = text.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     if start.starts_with('[') {
@@ -179,15 +170,15 @@ fn is_absolute(text: &str) -> bool {
 /// A line that is not skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeedLine {
-    /// The line's number, from 1.
+    /// Line number, from 1.
     pub number: u64,
-    /// The start of the line for display, without control characters.
+    /// Start of this line for display, without control characters.
     pub shown: String,
-    /// The seed, or the reason why the line is not a seed.
+    /// The seed, or why this line is not a seed.
     pub seed: Result<Seed, SeedError>,
 }
 
-/// Reads lines with seeds, one after another.
+/// Iterator over the seeds in lines.
 #[derive(Debug)]
 pub struct SeedReader<'a, R> {
     input: R,
@@ -203,8 +194,8 @@ impl<'a, R: BufRead> SeedReader<'a, R> {
         Self { input, parameters, number: 0, has_ended: false, line: Vec::new() }
     }
 
-    /// Reads one line into `self.line`, without its line feed, and at most its first
-    /// [`MAX_LINE_BYTES`] + 1 bytes. Returns false at the end of the input.
+    /// Reads up to [`MAX_LINE_BYTES`] + 1 bytes from a line, without its line feed. Returns false
+    /// if the input has ended.
     fn read_line(&mut self) -> io::Result<bool> {
         self.line.clear();
         let mut has_read = false;
@@ -230,7 +221,6 @@ impl<'a, R: BufRead> SeedReader<'a, R> {
         }
     }
 
-    /// Parses the line. `None` if it is skipped.
     fn understand(&self) -> Option<SeedLine> {
         let shown = |text: &str| {
             let plain = text.trim().chars().take(MAX_SHOWN_CHARACTERS);
@@ -251,7 +241,6 @@ impl<'a, R: BufRead> SeedReader<'a, R> {
         line(shown(text), parse_seed(text, self.parameters))
     }
 
-    /// Returns the line without a byte order mark, which the first line may start with.
     fn line_without_mark(&self) -> &[u8] {
         let mark = if self.number == 1 { "\u{feff}" } else { "" };
         self.line.strip_prefix(mark.as_bytes()).unwrap_or(&self.line)
@@ -296,13 +285,13 @@ impl<'a> SeedSites<'a> {
         Self { suffixes, hashes: BTreeSet::new() }
     }
 
-    /// Adds the site of a seed. Returns false if there are more than [`MAX_LIST_SITES`] sites.
+    /// Adds a seed's site. Returns false if there are more than [`MAX_LIST_SITES`] sites.
     pub fn insert(&mut self, seed: &Seed) -> bool {
         self.hashes.insert(site_hash(self.suffixes.site_of(seed.url.host())));
         self.hashes.len() <= MAX_LIST_SITES
     }
 
-    /// Returns the hashes of the sites, for `CrawlSettings::list_sites`.
+    /// Returns the site hashes for `CrawlSettings::list_sites`.
     #[must_use]
     pub fn into_hashes(self) -> Vec<u64> {
         self.hashes.into_iter().collect()

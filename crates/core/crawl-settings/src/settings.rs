@@ -1,8 +1,5 @@
-//! A crawl's settings: the JSON that is stored in `crawls.settings` when the crawl starts.
-//!
-//! If [`CrawlSettings::check`] accepts settings, rules and delays can be derived from them. JSON
-//! with an unknown field is rejected, because a limit with a misspelled name would have no effect.
-//! This module does not depend on where settings come from.
+//! A crawl's settings: the JSON in `crawls.settings`. Unknown fields are rejected, because a limit
+//! with a misspelled name would have no effect.
 
 mod patterns;
 
@@ -27,33 +24,30 @@ use crate::{
     store_range::{StoreRange, check_ranges},
 };
 
-/// Default delay between two requests to a host, in milliseconds.
+/// Default delay between two requests to a host in milliseconds.
 pub const DEFAULT_DELAY_MS: u64 = 1_000;
-/// Default multiple of the response time. With it, a host is busy with requests for at most a third
-/// of the time.
+/// Default multiple of the response time. With this default, requests keep a host busy for at most
+/// a third of the time.
 pub const DEFAULT_DELAY_FACTOR: f64 = 2.0;
-/// Default maximum of the delay that is computed from the response time, in milliseconds.
+/// Default maximum in milliseconds for a delay computed from the response time.
 pub const DEFAULT_MAX_DELAY_MS: u64 = 60_000;
-/// Minimum delay between two requests to a host, in milliseconds, unless the host belongs to the
+/// Minimum delay between two requests to a host in milliseconds, unless the host belongs to the
 /// operator.
 pub const MIN_PUBLIC_DELAY_MS: u64 = 250;
-/// Maximum delay that can be set, in milliseconds. One hour still allows 24 pages per host and day.
+/// Maximum delay that can be set in milliseconds.
 const MAX_DELAY_MS: u64 = 3_600_000;
-/// Maximum multiple of the response time. With it, a host is busy for about one hundredth of the
+/// Maximum multiple of the response time. With this maximum, a host is busy for about 1 % of the
 /// time.
 const MAX_DELAY_FACTOR: f64 = 100.0;
-/// Maximum duration that can be set for a crawl, in seconds. One year is more than any crawl needs.
+/// Maximum duration that can be set for a crawl in seconds.
 pub const MAX_DURATION_S: u64 = 365 * 86_400;
-/// Default age from which an unchanged body is stored again, in seconds (30 days).
+/// Default age in seconds from which an unchanged body is stored again (30 days).
 pub const STORE_AGAIN_AFTER_S: u64 = 30 * 86_400;
-/// Maximum age that can be set for storing an unchanged body again, in seconds. It is ten years,
-/// because stores change owners in that time.
+/// Maximum age in seconds that can be set for storing an unchanged body again: ten years.
 const MAX_STORE_AGAIN_AFTER_S: u64 = 3_650 * 86_400;
-/// Default number of retries per URL after transient failures. The first retry follows after 30
-/// seconds, and the third about three and a half minutes after the first failure.
+/// Default retries per URL after transient failures.
 pub const RETRIES: u8 = 3;
-/// Maximum number of sites in the scope `list`. Each site takes 8 bytes of memory in every worker
-/// and up to 21 bytes in the crawl's row. For larger lists, use the scope `site` or several crawls.
+/// Maximum sites in the scope `list`. Each takes 8 bytes in every worker's memory.
 pub const MAX_LIST_SITES: usize = 1_000_000;
 
 const _: () = assert!(MIN_PUBLIC_DELAY_MS <= MAX_DELAY_MS);
@@ -63,11 +57,11 @@ const _: () = assert!(MAX_FILTERS <= MAX_FILTER_LISTS);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("--{option}: {reason}")]
 pub struct CrawlSettingsError {
-    /// Name of the command line option, without dashes.
+    /// Command line option, without dashes.
     pub option: &'static str,
-    /// The reason why the setting is rejected.
+    /// Why this setting is rejected.
     pub reason: String,
-    /// Whether the setting is well-formed but exceeds the cost limit of a crawl.
+    /// Whether this setting is valid but exceeds a cost limit.
     is_of_cost: bool,
 }
 
@@ -77,80 +71,75 @@ impl CrawlSettingsError {
     }
 }
 
-/// A crawl's settings. `Default` contains the default of each option.
+/// A crawl's settings. `Default` has each option's default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CrawlSettings {
     /// Which links the crawl follows.
     #[serde(with = "scope_word")]
     pub scope: Scope,
-    /// Maximum number of links that lead from a seed to a page. With 0 the crawl fetches only the
-    /// seeds.
+    /// Maximum links between a seed and a page. With 0, the crawl fetches only the seeds.
     pub depth: u16,
-    /// Maximum pages in the crawl.
+    /// Maximum pages in this crawl.
     pub limit: Option<u64>,
     /// Maximum pages per site.
     pub site_pages: u64,
-    /// A URL shape is a trap once this many of its repetitive pages are not offset by pages with
-    /// new content. Its pending URLs then get the state `left`.
+    /// After this many repetitive pages, not offset by pages with new content, a URL shape is
+    /// closed as a trap.
     #[serde(skip_serializing_if = "is_usual_trap_pages")]
     pub trap_pages: u32,
-    /// Patterns of URLs to include. If there are any, a URL must match at least one of them.
+    /// URL patterns. Unless this list is empty, a URL must match at least one.
     pub include: Vec<String>,
-    /// Patterns of URLs to exclude. A URL must not match any of them.
+    /// URL patterns to exclude.
     pub exclude: Vec<String>,
-    /// Words in URLs with the amount that each adds to the priority, such as `news=2`.
+    /// Words in URLs with the value that each adds to the priority, such as `news=2`.
     pub priorities: Vec<String>,
     /// Which requisites are stored.
     pub media: MediaOption,
-    /// Maximum size of a requisite, in bytes.
+    /// Maximum requisite size in bytes.
     pub media_bytes: usize,
-    /// The content types of pages.
+    /// Content types that pages may have.
     pub types: Vec<String>,
-    /// Maximum size of a page, in bytes. Longer pages are truncated.
+    /// Maximum page size in bytes. Pages beyond this limit are truncated.
     pub max_bytes: usize,
-    /// The delay between two requests to a host, in milliseconds.
+    /// Delay between two requests to a host in milliseconds.
     pub delay_ms: u64,
-    /// Multiple of a host's response time. The delay is at least this long, but this part is
-    /// limited to `max_delay_ms`.
+    /// Minimum delay as a multiple of the host's response time.
     pub delay_factor: f64,
-    /// Maximum of the delay that is computed from the response time, in milliseconds.
+    /// Maximum delay in milliseconds that is computed from the response time.
     pub max_delay_ms: u64,
     /// Which sitemaps are read.
     pub sitemaps: SitemapsOption,
     /// How `nofollow` is handled.
     pub nofollow: NofollowOption,
-    /// Whether the text of pages is indexed.
+    /// Whether page text is indexed.
     pub search: SearchOption,
-    /// Maximum duration of the crawl in seconds. The crawl ends when it is reached.
+    /// Maximum crawl duration in seconds.
     pub duration_s: Option<u64>,
-    /// Maximum number of bytes in the store. The crawl ends when it is reached.
+    /// Maximum bytes to store. The crawl ends when it reaches this limit.
     pub max_store_bytes: Option<u64>,
-    /// The hashes of the seeds' sites (`everytab_frontier::site_hash`), for the scope `list`.
+    /// Hashes of the seeds' sites (`everytab_frontier::site_hash`), for the scope `list`.
     pub list_sites: Vec<u64>,
-    /// Stores for ranges of slots. Empty if the crawl has one store.
+    /// Stores for slot ranges. Empty if the crawl has one store.
     pub stores: Vec<StoreRange>,
-    /// The store for requisites. `None` if requisites are in the stores of pages.
+    /// Store for requisites. `None` if they are in the page stores.
     pub media_store: Option<String>,
-    /// The ports that the crawl's URLs may have, as allowed by its API key. If `None`, the worker
-    /// that merges a link uses its own list.
+    /// Ports that the crawl's URLs may have, as allowed by its API key. If `None`, each worker uses
+    /// its own list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<PortList>,
-    /// Ports in the seeds of an operator. For this crawl, every worker may connect to these ports
-    /// in addition to its own list.
+    /// Ports that an operator's seeds use. Every worker may connect to these in addition to its own
+    /// list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed_ports: Option<PortList>,
-    /// The filters as of the crawl's start. An empty field is omitted, so that programs without
+    /// Filters as of this crawl's start. An empty field is omitted, so that programs without
     /// support for filters can read the settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<FrozenFilter>,
-    /// Id of the earlier crawl, if this crawl repeats one. If the earlier crawl has a copy of a
-    /// URL, the request is conditional, and an unchanged body is not stored again but refers to
-    /// that copy. An unset field is omitted, so that programs without support for it can read the
-    /// settings.
+    /// Id of the earlier crawl that this crawl repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<Uuid>,
-    /// Seconds after which an unchanged body is stored again.
+    /// Age in seconds from which an unchanged body is stored again.
     #[serde(skip_serializing_if = "is_usual_age")]
     pub store_again_after_s: u64,
     /// How the crawl handles a page that is identical to its earlier copy.
@@ -159,8 +148,7 @@ pub struct CrawlSettings {
     /// Maximum retries per URL after transient failures.
     #[serde(skip_serializing_if = "is_usual_retries")]
     pub retries: u8,
-    /// Seconds during which a failing origin is retried before its URLs get the state `left`. If
-    /// `None`, the worker's setting applies.
+    /// Seconds during which a failing origin is retried. If `None`, the worker's setting applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_patience_s: Option<u64>,
 }
@@ -220,8 +208,7 @@ impl Default for CrawlSettings {
     }
 }
 
-/// A crawl's effective settings, their rules, and, if the effective settings differ from the given
-/// ones, the reason. The error names the first invalid setting.
+/// Effective settings, their rules, and why they differ from the given settings.
 pub type CompiledSettings =
     Result<(CrawlSettings, Rules, Option<CrawlSettingsError>), CrawlSettingsError>;
 
@@ -258,7 +245,8 @@ impl CrawlSettings {
         let patience_s = self.host_patience_s.unwrap_or(1);
         within("host-patience", "seconds", patience_s, 1, MAX_DURATION_S)?;
         if self.list_sites.len() > MAX_LIST_SITES {
-            let reason = format!("the scope list has at most {MAX_LIST_SITES} sites; take site");
+            let reason =
+                format!("the scope list has at most {MAX_LIST_SITES} sites; use the scope site");
             return Err(CrawlSettingsError::new("scope", reason));
         }
         if self.filters.len() > MAX_FILTERS {
@@ -285,7 +273,7 @@ impl CrawlSettings {
         self.host_patience_s.map(Duration::from_secs)
     }
 
-    /// Compiles the crawl's rules.
+    /// Compiles this crawl's rules.
     ///
     /// # Errors
     /// Returns an error for the first invalid setting.
@@ -334,11 +322,9 @@ impl CrawlSettings {
         CrawlSettingsError { option, reason, is_of_cost: error.error.is_of_cost() }
     }
 
-    /// Compiles the rules for a crawl that was started earlier. Its patterns may exceed today's
-    /// cost limit. Then no worker can match them, and because they may be patterns to exclude,
-    /// nothing more is followed: every link and filtered URL is refused, and the crawl ends with
-    /// the captures that it has. Returns the effective settings, their rules, and, if the effective
-    /// settings differ from the given ones, the reason.
+    /// Compiles rules for a crawl that was started earlier. If its patterns exceed today's cost
+    /// limit, all links are rejected and each filter drops all URLs, because exclude patterns must
+    /// not be ignored.
     ///
     /// # Errors
     /// Returns an error for the first setting that is invalid for another reason.
@@ -357,20 +343,20 @@ impl CrawlSettings {
         Ok((self, rules, Some(error)))
     }
 
-    /// Returns the ports of URLs that the crawl follows on a worker with this list.
+    /// Returns the ports of URLs that this crawl follows on a worker with this list.
     #[must_use]
     pub fn followed_ports(&self, of_worker: &PortList) -> PortList {
         self.ports.as_ref().unwrap_or(of_worker).with(self.seed_ports.as_ref())
     }
 
-    /// Returns the ports that a worker with this list may connect to for the crawl.
+    /// Returns the ports that a worker with this list may connect to for this crawl.
     #[must_use]
     pub fn requested_ports(&self, of_worker: &PortList) -> PortList {
         of_worker.with(self.seed_ports.as_ref())
     }
 
-    /// Returns the address of the store for a slot's pages, or for their requisites. `store` is the
-    /// crawl's default.
+    /// Returns the store for a slot's pages, or for their requisites. `store` is this crawl's
+    /// default.
     pub fn store_of<'a>(&'a self, store: &'a str, slot: u8, is_media: bool) -> &'a str {
         let holds = |range: &&StoreRange| (range.first..=range.last).contains(&slot);
         let of_range = self.stores.iter().find(holds).map(|range| range.store.as_str());
@@ -378,7 +364,7 @@ impl CrawlSettings {
         media.or(of_range).unwrap_or(store)
     }
 
-    /// Parses the content types of pages.
+    /// Parses page content types.
     ///
     /// # Errors
     /// Returns an error if a content type is invalid.
@@ -401,7 +387,6 @@ fn within(
     Err(CrawlSettingsError::new(option, format!("{value} is not from {least} to {most} {unit}")))
 }
 
-/// Reads and writes a scope as its name.
 mod scope_word {
     use everytab_frontier::Scope;
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};

@@ -1,27 +1,25 @@
-//! The stores of a crawl that has several, each for a range of slots.
-//!
-//! This module does not depend on how a store is reached.
+//! Stores for ranges of slots, for a crawl with several stores.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// The store for the sites in a range of slots, including both ends. Written as
-/// `00-7f=s3://bucket`, with hexadecimal digits.
+/// Store for the sites in a slot range. Its string form is `00-7f=s3://bucket`, with hexadecimal
+/// digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoreRange {
-    /// The first slot. A site's slot is the first byte of its hash.
+    /// First slot.
     pub first: u8,
-    /// The last slot.
+    /// Last slot, included.
     pub last: u8,
-    /// URL of the store.
+    /// Store URL.
     pub store: String,
 }
 
-/// The error for a string that is not a slot range with a store.
+/// The string is not a slot range with a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a range of stores looks like 00-7f=s3://bucket: two hexadecimal digits, -, two more, =")]
+#[error("a range of stores looks like 00-7f=s3://bucket, with slots from 00 to ff")]
 pub struct StoreRangeError;
 
 impl FromStr for StoreRange {
@@ -52,15 +50,12 @@ impl fmt::Display for StoreRange {
 }
 
 /// Checks that the ranges contain each slot exactly once, in any order.
-///
-/// # Errors
-/// Returns an error for the first slot that is in no range or in two.
 pub(crate) fn check_ranges(ranges: &[StoreRange]) -> Result<(), String> {
     for slot in 0..=u8::MAX {
         let here = |range: &&StoreRange| (range.first..=range.last).contains(&slot);
         match ranges.iter().filter(here).count() {
             1 => {}
-            0 => return Err(format!("no store is given for slot {slot:02x}; give 00-ff in all")),
+            0 => return Err(format!("no store is given for slot {slot:02x}; cover 00 to ff")),
             _ => return Err(format!("slot {slot:02x} has two stores")),
         }
     }

@@ -1,5 +1,5 @@
-//! Measures the cost of filters: a list of a million names (building, size, opening, lookups), and
-//! word and language filters over text.
+//! Measures the cost of filters: a list with a million names, and word and language filters over
+//! text.
 //!
 //!     cargo run --release --package everytab-filters --example filters_bench
 
@@ -13,11 +13,8 @@ use everytab_filters::{
 };
 use everytab_frontier::{CanonicalUrl, ParameterList};
 
-/// Number of names in the list.
 const NAMES: usize = 1_000_000;
-/// Number of URLs to filter.
 const URLS: usize = 200_000;
-/// Number of words in the filter.
 const WORDS: usize = 1_000;
 
 #[allow(clippy::disallowed_types, reason = "a measurement reads the clock")]

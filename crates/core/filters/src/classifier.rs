@@ -1,6 +1,4 @@
 //! The classifier protocol: a request and a response, one line of JSON each.
-//!
-//! This module does not depend on how lines are sent, or on how a missing response is handled.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +7,13 @@ use crate::{
     settings::ClassifierSettings,
 };
 
-/// Maximum text in a request, in bytes: the maximum that today's models take.
+/// Maximum text length in a request, in bytes. Longer texts are truncated to this limit.
 pub const MAX_QUESTION_TEXT_BYTES: usize = 32 << 10;
 
-/// Maximum response size, in bytes.
+/// Maximum response size in bytes. Responses beyond this limit are malformed.
 pub const MAX_ANSWER_BYTES: usize = 16 << 10;
 
-/// Maximum labels in a response.
+/// Maximum labels in a response. A response with more is malformed.
 const MAX_LABELS: usize = 100;
 
 /// A request to classify a page.
@@ -28,14 +26,14 @@ pub struct ClassifierRequest<'a> {
 }
 
 impl<'a> ClassifierRequest<'a> {
-    /// Creates a request for a page. A longer text is cut.
+    /// Creates a request for a page, and truncates a longer text.
     #[must_use]
     pub fn new(url: &'a str, title: &'a str, text: &'a str, language: Option<&'a str>) -> Self {
         let cut = text.floor_char_boundary(MAX_QUESTION_TEXT_BYTES);
         Self { url, title, text: text.get(..cut).unwrap_or_default(), language }
     }
 
-    /// Returns the request as a line, with its line end.
+    /// Returns the request as a line, including its line end.
     #[must_use]
     pub fn line(&self) -> Vec<u8> {
         // Serializing strings cannot fail.
@@ -50,12 +48,12 @@ impl<'a> ClassifierRequest<'a> {
 #[error("the classifier's response is not {{\"verdict\": \"keep|drop|nofollow\", \"labels\": []}}")]
 pub struct ClassifierError;
 
-/// A classifier's response for a page.
+/// A classifier's response about a page.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ClassifierResponse {
-    /// The verdict of the classifier.
+    /// The classifier's verdict.
     pub verdict: FilterVerdict,
-    /// The labels that the classifier gives the page.
+    /// Labels that the classifier gives this page.
     #[serde(default)]
     pub labels: Vec<String>,
 }
@@ -64,8 +62,7 @@ impl ClassifierResponse {
     /// Parses a line. Unknown fields are ignored.
     ///
     /// # Errors
-    /// Returns an error if the line is malformed, is longer than [`MAX_ANSWER_BYTES`], or has too
-    /// many labels.
+    /// Returns an error if the line is malformed, too long, or has too many labels.
     pub fn parse(line: &[u8]) -> Result<Self, ClassifierError> {
         if line.len() > MAX_ANSWER_BYTES {
             return Err(ClassifierError);
@@ -74,8 +71,8 @@ impl ClassifierResponse {
         if answer.labels.len() > MAX_LABELS { Err(ClassifierError) } else { Ok(answer) }
     }
 
-    /// Converts the response to a filter decision. `None` if it is `keep`, or if the filter names
-    /// labels and the response has none of these.
+    /// Converts this response to a decision. `None` if the verdict is `keep`, or if no label is one
+    /// that the filter requires.
     #[must_use]
     pub fn decision(&self, settings: &ClassifierSettings) -> Option<Decision> {
         let counts = settings.labels.is_empty()

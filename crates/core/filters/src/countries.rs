@@ -1,20 +1,17 @@
-//! Country codes, and countries by top-level domain.
-//!
-//! A country's domain that is used worldwide for other reasons does not identify a country.
-//! Sources: ISO 3166-1 alpha-2, and the list of such domains in Google Search Central, "Managing
-//! multi-regional sites". This module does not depend on addresses.
+//! Country codes (ISO 3166-1 alpha-2), and countries by top-level domain, except for domains that
+//! are used worldwide (Google Search Central, "Managing multi-regional sites").
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A country as two upper-case letters of ISO 3166-1. Registries also use EU and AP.
+/// A country as two upper-case letters: an ISO 3166-1 code, or EU or AP, which registries use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CountryCode([u8; 2]);
 
 impl CountryCode {
-    /// Parses two ASCII letters in any case. `None` for other strings.
+    /// Parses two ASCII letters in any case.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::of_bytes(text.as_bytes().try_into().ok()?)
@@ -53,14 +50,13 @@ impl TryFrom<String> for CountryCode {
     }
 }
 
-/// Two-letter domains that are registered from everywhere, or that belong to no single country.
+/// Two-letter domains that do not identify a country.
 const OF_NO_COUNTRY: [&str; 24] = [
     "ac", "ad", "ai", "as", "bz", "cc", "cd", "co", "dj", "eu", "fm", "gg", "io", "la", "me", "ms",
     "nu", "sc", "sr", "su", "tk", "to", "tv", "ws",
 ];
 
-/// Returns the country of a host's top-level domain. `None` for domains that do not identify a
-/// country, and for addresses.
+/// Returns the country of a host's top-level domain if it identifies one.
 #[must_use]
 pub fn country_of_host(host: &str) -> Option<CountryCode> {
     let (_, last) = host.rsplit_once('.')?;

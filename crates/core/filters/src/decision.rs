@@ -1,7 +1,4 @@
-//! A filter's decision, and the filter part that made it.
-//!
-//! Invariant: the names of outcomes never change, because the database stores them. This module
-//! does not depend on how decisions are made.
+//! A filter's decision, and the part of the filter that made it.
 
 use std::fmt;
 
@@ -10,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::countries::CountryCode;
 
-/// The verdict about a URL or a page.
+/// Verdict about a URL or a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FilterVerdict {
     /// It is kept, and its links are followed.
     Keep,
-    /// It is not fetched, or not stored. None of its links is followed.
+    /// It is not fetched or not stored, and its links are not followed.
     Drop,
     /// It is kept, but its links to other pages are not followed.
     Nofollow,
@@ -34,33 +31,31 @@ impl FilterVerdict {
     }
 }
 
-/// The filter part that decided. For rules and lists, the number is the position in the filter's
-/// JSON, starting at 0.
+/// Filter part that decided, with its position in the filter's JSON, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidedBy {
     /// A pattern: `rules[n]`.
     Rule(usize),
-    /// A list with the mode drop that contains the URL: `lists[n]`.
+    /// A list with the mode drop, `lists[n]`, contains the URL.
     List(usize),
-    /// There are lists with the mode keep, and none of them contains the URL.
+    /// No list with the mode keep contains the URL.
     NotListed,
-    /// The country of the host's top-level domain.
+    /// Country from the host's top-level domain.
     TopLevelDomain(CountryCode),
-    /// The country of the server's address.
+    /// Country from the server's address.
     Address(CountryCode),
     /// The content type.
     Type,
     /// The text's language, as an ISO 639-3 code.
     Language(&'static str),
-    /// The total weight of the words found.
+    /// Total weight of the words found.
     Words(i64),
     /// The classifier.
     Classifier,
 }
 
 impl DecidedBy {
-    /// Returns the outcome for a URL that was rejected for this reason, a value of the column
-    /// `outcome`.
+    /// Returns the value in the column `outcome` for a URL that this part rejects.
     #[must_use]
     pub const fn outcome(self) -> &'static str {
         match self {
@@ -85,7 +80,7 @@ impl DecidedBy {
         "filtered_classifier",
     ];
 
-    /// Returns the reason under which a rejected link is counted.
+    /// Returns the reason under which a link that this part rejects is counted.
     #[must_use]
     pub const fn reason(self) -> RejectReason {
         match self {
@@ -112,12 +107,12 @@ impl fmt::Display for DecidedBy {
     }
 }
 
-/// A decision, with the filter part that made it.
+/// A decision and the filter part that made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
-    /// The verdict about the URL or page.
+    /// Verdict about this URL or page.
     pub verdict: FilterVerdict,
-    /// The part of the filter that decided.
+    /// Filter part that made this decision.
     pub by: DecidedBy,
 }
 
@@ -126,7 +121,7 @@ impl Decision {
         Self { verdict: FilterVerdict::Drop, by }
     }
 
-    /// Returns true if the URL or page is dropped.
+    /// Returns true if this URL or page is dropped.
     #[must_use]
     pub fn is_drop(&self) -> bool {
         self.verdict == FilterVerdict::Drop

@@ -1,11 +1,5 @@
-//! A compiled filter, and its decisions.
-//!
-//! Only the first matching pattern counts. For a URL, this pattern decides if its verdict is keep
-//! or drop, then lists, then the country of the top-level domain. For a page, the pattern decides
-//! if it keeps the page, and then the cheapest check is first: type, country, language, words. If
-//! nothing else decides, the pattern's verdict applies. The caller queries the classifier last.
-//! Unknown values drop nothing. This module does not depend on how lists are loaded, or on how
-//! patterns are matched.
+//! A compiled filter, and its decisions. Only the first matching pattern counts, unknown values
+//! drop nothing, and cheap checks come first.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -28,15 +22,14 @@ use crate::{
 pub enum LoadedList {
     /// Hostnames, domains and URLs.
     Names(Arc<NameList>),
-    /// Address ranges with their countries.
+    /// Address ranges and their countries.
     Countries(Arc<CountryRanges>),
 }
 
-/// A list in a filter.
 #[derive(Debug, Clone)]
 struct UsedList {
     mode: ListMode,
-    /// The list with the positions of the categories that count. `None` while it is not loaded.
+    /// The list, and the positions of the categories that count. `None` if this list is not loaded.
     names: Option<(Arc<NameList>, Vec<usize>)>,
 }
 
@@ -48,10 +41,9 @@ struct UsedWords {
     in_text: bool,
 }
 
-/// The parts of a URL to decide, in the form of `everytab_frontier::CanonicalUrl`.
+/// URL parts on which a filter decides, as in `everytab_frontier::CanonicalUrl`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UrlParts<'a> {
-    /// The host.
     pub host: &'a str,
     /// Host, port, path and query: the key without its scheme.
     pub text: &'a str,
@@ -63,7 +55,7 @@ pub struct Filter {
     rules: Vec<RuleSettings>,
     lists: Vec<UsedList>,
     words: Option<UsedWords>,
-    /// The languages as ISO 639-3 codes.
+    /// Languages as ISO 639-3 codes.
     languages: Option<(Selection, Vec<&'static str>)>,
     countries: Option<CountrySettings>,
     ranges: Option<Arc<CountryRanges>>,
@@ -73,13 +65,11 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Compiles a filter, except its patterns, which are compiled together with the other filters'
-    /// patterns (`FilterSet`). `list` returns imported lists by name. A list that it does not
-    /// return is skipped, and the filter is then not complete.
+    /// Compiles a filter, except its patterns, which [`FilterSet`](crate::FilterSet) compiles
+    /// together. `list` returns imported lists by name.
     ///
     /// # Errors
-    /// Returns an error for the first field that is invalid, names a list of another kind, or
-    /// names a category that its list does not have.
+    /// Returns an error for the first field that is invalid, or does not fit its list.
     pub fn compile(
         settings: &FilterSettings,
         list: impl Fn(&str) -> Option<LoadedList>,
@@ -90,7 +80,7 @@ impl Filter {
         let ranges = match addresses.map(list) {
             Some(Some(LoadedList::Countries(ranges))) => Some(ranges),
             Some(Some(LoadedList::Names(_))) => {
-                let reason = "the list has names, and no countries of addresses";
+                let reason = "the list contains names instead of address ranges";
                 return Err(FilterError::new("countries.addresses", reason));
             }
             Some(None) | None => None,
@@ -121,38 +111,35 @@ impl Filter {
         })
     }
 
-    /// Returns the rules' patterns, in order.
     pub(crate) fn patterns(&self) -> Vec<&str> {
         self.rules.iter().map(|rule| rule.pattern.as_str()).collect()
     }
 
-    /// Returns true if all lists that the filter names are loaded.
+    /// Returns true if all lists that this filter names are loaded.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Returns true if the filter needs page languages.
+    /// Returns true if this filter needs a page's language.
     #[must_use]
     pub fn needs_language(&self) -> bool {
         self.languages.is_some() || self.classifier.is_some()
     }
 
-    /// Returns true if the filter needs page titles or text.
+    /// Returns true if this filter needs a page's title or text.
     #[must_use]
     pub fn needs_text(&self) -> bool {
         self.needs_language() || self.words.is_some()
     }
 
-    /// Returns the classifier.
+    /// Returns this filter's classifier.
     #[must_use]
     pub fn classifier(&self) -> Option<&ClassifierSettings> {
         self.classifier.as_ref()
     }
 
-    /// Decides about a URL before it is fetched. `None` if no part of the filter decides. `rule` is
-    /// the first matching rule's position. `is_exempt` is for submitted URLs and for requisites and
-    /// sitemaps: lists and countries with the mode keep do not apply to them.
+    /// `rule` is the position of the first matching rule.
     pub(crate) fn decide_url(
         &self,
         url: UrlParts<'_>,
@@ -166,8 +153,6 @@ impl Filter {
         self.by_lists(url, is_exempt).or_else(|| self.by_domain(url.host, is_exempt)).or(by_rule)
     }
 
-    /// Decides about a fetched page. `None` if no part of the filter decides; then the classifier
-    /// may. `rule` is the first matching rule's position.
     pub(crate) fn decide_content(
         &self,
         url: UrlParts<'_>,
@@ -199,7 +184,7 @@ impl Filter {
         let (mut keeps, mut is_kept) = (false, false);
         for (number, list) in self.lists.iter().enumerate() {
             let Some((list_of, sections)) = &list.names else {
-                // A missing list with the mode keep may contain the URL, so the URL is kept.
+                // A missing list with the mode keep may contain the URL, so keep the URL.
                 is_kept |= list.mode == ListMode::Keep;
                 continue;
             };
@@ -274,7 +259,7 @@ fn used_lists(
         let names = match list(&of.name) {
             None => None,
             Some(LoadedList::Countries(_)) => {
-                let reason = "the list has countries of addresses, and no names";
+                let reason = "the list contains address ranges instead of names";
                 return Err(FilterError::new(format!("lists[{number}].name"), reason));
             }
             Some(LoadedList::Names(names)) => {

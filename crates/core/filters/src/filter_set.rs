@@ -1,6 +1,4 @@
-//! A crawl's filters. A URL or page must pass all of them.
-//!
-//! This module does not depend on where filters are stored.
+//! A crawl's filters. A URL or page must pass every filter.
 
 use std::sync::Arc;
 
@@ -20,19 +18,18 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct FilterSet {
     filters: Vec<Filter>,
-    /// The compiled patterns of all filters' rules, in order. Other patterns of the crawl may be
-    /// included.
+    /// Compiled rules of all filters in order, possibly with the crawl's other patterns.
     patterns: Arc<UrlPatterns>,
 }
 
-/// The result when a filter is tested with a URL.
+/// Result of testing a filter with a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestedUrl {
-    /// The URL's normalized key. `None` if the URL cannot be crawled.
+    /// The URL's normalized key. `None` if this URL cannot be crawled.
     pub key: Option<String>,
-    /// The decision. `None` if no filter decides, or if the URL cannot be crawled.
+    /// `None` if no filter decides, or if the URL cannot be crawled.
     pub decision: Option<Decision>,
-    /// Why the URL cannot be crawled.
+    /// Why this URL cannot be crawled.
     pub error: Option<String>,
 }
 
@@ -40,7 +37,7 @@ impl FilterSet {
     /// Combines filters, and compiles their patterns.
     ///
     /// # Errors
-    /// Returns an error if a pattern is invalid, or if the patterns together cost too much.
+    /// Returns an error if a pattern is invalid, or if the patterns are too expensive.
     pub fn new(filters: Vec<Filter>) -> Result<Self, FilterError> {
         let rules = filters.iter().map(Filter::patterns).collect();
         let lists = PatternLists { filters: rules, ..PatternLists::default() };
@@ -49,7 +46,7 @@ impl FilterSet {
         Ok(Self::with_patterns(filters, Arc::new(patterns)))
     }
 
-    /// Combines filters. `patterns` must contain their patterns, in this order.
+    /// Combines filters. `patterns` must contain their rules, in this order.
     #[must_use]
     pub fn with_patterns(filters: Vec<Filter>, patterns: Arc<UrlPatterns>) -> Self {
         Self { filters, patterns }
@@ -61,27 +58,26 @@ impl FilterSet {
         self.filters.is_empty()
     }
 
-    /// Returns true if all lists that the filters name are loaded.
+    /// Returns true if all lists that these filters name are loaded.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.filters.iter().all(Filter::is_complete)
     }
 
-    /// Returns true if a filter needs page languages.
+    /// Returns true if a filter needs a page's language.
     #[must_use]
     pub fn needs_language(&self) -> bool {
         self.filters.iter().any(Filter::needs_language)
     }
 
-    /// Returns true if a filter needs page text.
+    /// Returns true if a filter needs a page's title or text.
     #[must_use]
     pub fn needs_text(&self) -> bool {
         self.filters.iter().any(Filter::needs_text)
     }
 
-    /// Decides about a URL before it is fetched. `None` if no filter decides. `is_exempt` is for
-    /// submitted URLs and for requisites and sitemaps: lists and countries with the mode keep do
-    /// not apply to them.
+    /// Decides about a URL before it is fetched. `is_exempt` is true for submitted URLs, requisites
+    /// and sitemaps, which lists and countries with the mode keep never exclude.
     #[must_use]
     pub fn decide_url(&self, url: &CanonicalUrl, is_exempt: bool) -> Option<Decision> {
         self.decide_matched(url, &self.patterns.matches(url), is_exempt)
@@ -99,8 +95,7 @@ impl FilterSet {
         })
     }
 
-    /// Decides about a fetched page. `None` if no filter decides. Unless the page is dropped, the
-    /// caller then sends requests to the classifiers ([`Self::classifiers`]).
+    /// Decides about a fetched page, before [`Self::classifiers`] are queried.
     #[must_use]
     pub fn decide_content(&self, url: &CanonicalUrl, page: &PageContent<'_>) -> Option<Decision> {
         let parts = parts_of(url);
@@ -108,8 +103,7 @@ impl FilterSet {
         self.strictest(|number, filter| filter.decide_content(parts, matches.rule_of(number), page))
     }
 
-    /// Yields the classifiers for a page that is not dropped, except the classifiers of filters
-    /// with a pattern that keeps the page.
+    /// Iterates over the classifiers, but skips filters with a pattern that keeps this page.
     pub fn classifiers(
         &self,
         url: &CanonicalUrl,
@@ -130,7 +124,7 @@ impl FilterSet {
         asked.into_iter()
     }
 
-    /// Decides about URLs without fetching them, as links or as submitted URLs.
+    /// Decides about URLs without fetching them.
     #[must_use]
     pub fn test(
         &self,

@@ -1,18 +1,15 @@
-//! Detects a text's language by trigrams and scripts, with whatlang.
-//!
-//! This module does not depend on which languages are wanted.
+//! Detects a text's language with whatlang.
 
 use whatlang::Lang;
 
-/// Sample size for language detection, in bytes. More text does not change the result, but costs
-/// time.
+/// Sample size in bytes for language detection. Text beyond this limit rarely changes the result.
 pub const LANGUAGE_SAMPLE_BYTES: usize = 4 << 10;
 
-/// Minimum letters in a text, counted in UTF-8 bytes. The language of shorter texts, such as menus,
-/// cannot be detected.
+/// Minimum total size of a text's letters in UTF-8 bytes. Below this limit, the language cannot be
+/// detected.
 const MIN_LETTERS: usize = 40;
 
-/// ISO 639-1 codes for the languages that can be detected, with their ISO 639-3 codes.
+/// ISO 639-1 and ISO 639-3 codes for the languages that can be detected.
 #[rustfmt::skip]
 const TWO_LETTERS: [(&str, &str); 69] = [
     ("af", "afr"), ("ak", "aka"), ("am", "amh"), ("ar", "ara"), ("az", "aze"), ("be", "bel"),
@@ -29,7 +26,7 @@ const TWO_LETTERS: [(&str, &str); 69] = [
     ("vi", "vie"), ("yi", "yid"), ("zh", "cmn"),
 ];
 
-/// Returns a text's language as an ISO 639-3 code, such as `deu`. `None` if the text is too short
+/// Returns the ISO 639-3 code for a text's language, such as `deu`. `None` if the text is too short
 /// or ambiguous.
 #[must_use]
 pub fn language_of(text: &str) -> Option<&'static str> {
@@ -43,7 +40,7 @@ pub fn language_of(text: &str) -> Option<&'static str> {
     found.is_reliable().then(|| found.lang().code())
 }
 
-/// Returns the ISO 639-3 code for a code of either length. `None` for languages that cannot be
+/// Converts an ISO 639-1 or ISO 639-3 code to ISO 639-3. `None` if this language cannot be
 /// detected.
 pub(crate) fn language_code(text: &str) -> Option<&'static str> {
     let short = TWO_LETTERS.iter().find(|(short, _)| *short == text).map(|(_, code)| *code);
@@ -65,7 +62,6 @@ mod tests {
         assert_eq!(language_of("これは日本語で書かれた文章です。とても短いです。"), Some("jpn"));
         assert_eq!(language_of("Hallo Welt"), None);
         assert_eq!(language_of(""), None);
-        // The text is longer than the sample.
         assert!(language_of(&"ü".repeat(LANGUAGE_SAMPLE_BYTES)).is_none_or(|code| code.len() == 3));
     }
 

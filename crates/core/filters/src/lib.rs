@@ -1,16 +1,8 @@
-//! A live crawl's filters: which URLs are fetched, and which pages are stored.
+//! A live crawl's filters: which URLs are fetched, and which pages are stored. Every function is
+//! pure.
 //!
-//! [`FilterSettings`] are a filter's JSON, a [`Filter`] is its compiled form, and a [`FilterSet`]
-//! has all a crawl's filters. A URL is decided before it becomes pending
-//! ([`FilterSet::decide_url`]), and a page after its fetch ([`FilterSet::decide_content`]). Each
-//! decision names the part of the filter that made it. Imported lists are objects with sorted
-//! hashes or address ranges ([`NameList`], [`CountryRanges`]), which the caller reads or maps.
-//!
-//! Every function is pure. Any input gives a result or an error, never a panic. This crate does not
-//! depend on Postgres, sockets, files, clocks, where a list is stored, or how a page is parsed.
-//!
-//! Sources: the layout of the lists of the University of Toulouse (UT1), hosts(5), and "RIR
-//! Statistics Exchange Format" of the regional internet registries.
+//! Sources: the University of Toulouse's lists (UT1), hosts(5), and "RIR Statistics Exchange
+//! Format" of the regional internet registries.
 
 mod classifier;
 mod content;

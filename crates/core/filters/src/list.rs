@@ -1,6 +1,4 @@
-//! Imported lists as objects: their format, building them, and searching them.
-//!
-//! This module does not depend on where an object is stored, or on how it is loaded into memory.
+//! Imported lists: their format, and how to build and search them.
 
 mod countries;
 mod file_lines;

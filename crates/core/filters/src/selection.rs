@@ -1,11 +1,9 @@
-//! A selection among values: all except some, or only some.
-//!
-//! This module does not depend on what the values mean.
+//! Selected values: all except some, or only some.
 
 use serde::{Deserialize, Serialize};
 
-/// A selection: `{"keep": [...]}` keeps only these values, `{"drop": [...]}` all others. Unknown
-/// values are kept in both cases.
+/// `{"keep": [...]}` keeps only these values, `{"drop": [...]}` all others. Unknown values are kept
+/// in both cases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Selection {
@@ -24,7 +22,8 @@ impl Selection {
         }
     }
 
-    /// Returns true if a value must be dropped, given whether it is one of [`Self::values`].
+    /// Returns true if a value must be dropped. `is_named` is true if this value is in
+    /// [`Self::values`].
     #[must_use]
     pub fn drops(&self, is_named: bool) -> bool {
         match self {

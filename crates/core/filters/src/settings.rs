@@ -1,8 +1,5 @@
-//! A filter's JSON, checked.
-//!
-//! Invariant: settings that [`FilterSettings::check`] accepts can be compiled. Unknown fields are
-//! rejected, and each error names its field. This module does not depend on filter owners and
-//! versions.
+//! A filter's JSON. Settings that [`FilterSettings::check`] accepts can be compiled. Unknown fields
+//! are rejected.
 
 use std::collections::BTreeMap;
 
@@ -15,30 +12,30 @@ use crate::{
     selection::Selection, words::Words,
 };
 
-/// Maximum filter JSON size, in bytes: ten thousand words with weights.
+/// Maximum size in bytes for a filter's JSON. This is enough for ten thousand words with weights.
 pub const MAX_FILTER_BYTES: usize = 512 << 10;
-/// Maximum lists in a filter. Each one costs lookups for every link.
+/// Maximum lists in a filter.
 const MAX_LISTS: usize = 16;
-/// Maximum categories that a filter names in a list. Public lists have about 60.
+/// Maximum categories that a filter names in a list.
 const MAX_CATEGORIES: usize = 256;
 /// Maximum words in a filter.
 const MAX_WORDS: usize = 10_000;
-/// Maximum length of words, of values, and of filter, list and category names, in bytes.
+/// Maximum length in bytes for words, values, and filter, list and category names.
 const MAX_NAME_BYTES: usize = 100;
-/// Maximum absolute word weight, and maximum threshold.
+/// Maximum absolute weight for a word, and maximum threshold.
 const MAX_WEIGHT: i64 = 1_000_000;
 /// Maximum values in a selection, countries in a filter, and labels for a classifier.
 const MAX_VALUES: usize = 300;
-/// Maximum unix socket path length, in bytes (unix(7): 108 with the final zero byte).
+/// Maximum length of a unix socket path in bytes (unix(7): 108 with the final zero byte).
 const MAX_SOCKET_BYTES: usize = 107;
 
 /// An error in a filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {reason}")]
 pub struct FilterError {
-    /// The field, such as `words.threshold` or `lists[2].name`.
+    /// Field name, such as `words.threshold` or `lists[2].name`.
     pub field: String,
-    /// The error.
+    /// What is wrong with this field.
     pub reason: String,
 }
 
@@ -48,25 +45,24 @@ impl FilterError {
     }
 }
 
-/// A pattern and its verdict. The first matching pattern of a filter decides.
+/// A pattern and its verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleSettings {
     /// A glob over host and path, or `re:` and a regular expression
     /// (`everytab_frontier::UrlPatterns`).
     pub pattern: String,
-    /// With `keep`, the other parts of the filter are skipped. For `drop` and `nofollow` see
-    /// [`FilterVerdict`].
+    /// With `keep`, the other parts of the filter are skipped.
     pub verdict: FilterVerdict,
 }
 
-/// The effect of being on a list.
+/// How a list affects URLs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ListMode {
     /// URLs on the list are dropped.
     Drop,
-    /// URLs that are on none of the lists with this mode are dropped.
+    /// URLs that are on no list with this mode are dropped.
     Keep,
 }
 
@@ -74,16 +70,16 @@ pub enum ListMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListSettings {
-    /// The list's name, which was set when it was imported.
+    /// Name under which this list was imported.
     pub name: String,
-    /// The effect of being on the list.
+    /// How this list affects URLs.
     pub mode: ListMode,
-    /// The categories that count. If empty, all of them count.
+    /// Categories that count. If empty, all categories count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
 }
 
-/// Where words are searched in a page.
+/// Where words are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WordPlace {
@@ -97,11 +93,11 @@ pub enum WordPlace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WordSettings {
-    /// The words in any case, with their weights. Negative weights offset others.
+    /// Words in any case, with their weights. Negative weights offset others.
     pub weights: BTreeMap<String, i64>,
-    /// Minimum total for dropping a page, at least 1.
+    /// Minimum total weight that drops a page, at least 1.
     pub threshold: i64,
-    /// The parts to search. If the field is missing, both are searched. A word counts once in each.
+    /// Parts to search, by default both.
     #[serde(default = "both_places", rename = "in")]
     pub places: Vec<WordPlace>,
 }
@@ -110,24 +106,23 @@ fn both_places() -> Vec<WordPlace> {
     vec![WordPlace::Title, WordPlace::Text]
 }
 
-/// Countries by host: by the top-level domain if it belongs to a country, otherwise by the address.
-/// Exactly one of `keep` and `drop` must be given.
+/// Countries of hosts, by the top-level domain or the address. Exactly one of `keep` and `drop`
+/// must be given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountrySettings {
-    /// Only these countries, as two letters each.
+    /// Keeps only these countries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keep: Vec<CountryCode>,
-    /// All countries except these.
+    /// Keeps all countries except these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<CountryCode>,
-    /// The imported list with countries by address. `None` ignores addresses.
+    /// Name of the imported country list. If `None`, addresses are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addresses: Option<String>,
 }
 
 impl CountrySettings {
-    /// Returns true if a country must be dropped.
     pub(crate) fn drops(&self, country: CountryCode) -> bool {
         if self.keep.is_empty() {
             self.drop.contains(&country)
@@ -141,9 +136,9 @@ impl CountrySettings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassifierSettings {
-    /// The unix socket path on which the classifier listens on each worker.
+    /// Path of the unix socket on which this classifier listens on each worker.
     pub socket: String,
-    /// If this is not empty, a response counts only if it has one of these labels.
+    /// If not empty, a response counts only if this list contains one of its labels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
 }
@@ -179,15 +174,14 @@ impl FilterSettings {
     /// Parses and checks a filter's JSON.
     ///
     /// # Errors
-    /// Returns an error for the first field that is unknown, malformed, or out of bounds. The field
-    /// `filter` means the whole JSON.
+    /// Returns an error for the first field that is unknown, malformed, or out of bounds.
     pub fn parse(json: &[u8]) -> Result<Self, FilterError> {
         if json.len() > MAX_FILTER_BYTES {
             let reason = format!("more than {MAX_FILTER_BYTES} bytes");
             return Err(FilterError::new("filter", reason));
         }
         let value = serde_json::from_slice(json)
-            .map_err(|error| FilterError::new("filter", format!("no JSON: {error}")))?;
+            .map_err(|error| FilterError::new("filter", format!("invalid JSON: {error}")))?;
         Self::of_value(value)
     }
 
@@ -212,7 +206,10 @@ impl FilterSettings {
                 _ => {
                     let known = "rules, lists, words, languages, countries, types, classifier";
                     let field: String = field.chars().take(MAX_NAME_BYTES).collect();
-                    return Err(FilterError::new(field, format!("unknown; there are {known}")));
+                    return Err(FilterError::new(
+                        field,
+                        format!("unknown field, expected {known}"),
+                    ));
                 }
             }
         }
@@ -263,7 +260,7 @@ impl FilterSettings {
         }
     }
 
-    /// Returns the list names that the filter needs, without duplicates.
+    /// Returns the lists that this filter names, without duplicates.
     #[must_use]
     pub fn list_names(&self) -> Vec<&str> {
         let addresses =
@@ -298,7 +295,7 @@ impl FilterSettings {
 impl WordSettings {
     fn check(&self) -> Result<(), FilterError> {
         if !(1..=MAX_WORDS).contains(&self.weights.len()) {
-            let reason = format!("{} words are not 1 to {MAX_WORDS}", self.weights.len());
+            let reason = format!("{} words instead of 1 to {MAX_WORDS}", self.weights.len());
             return Err(FilterError::new("words.weights", reason));
         }
         for (word, weight) in &self.weights {
@@ -327,7 +324,7 @@ impl WordSettings {
     }
 
     pub(crate) fn compile(&self) -> Result<Words, FilterError> {
-        // Words that differ only in case are merged, with their weights added.
+        // Merge words that differ only in case, and add their weights.
         let mut folded: BTreeMap<String, i64> = BTreeMap::new();
         for (word, weight) in &self.weights {
             let sum = folded.entry(word.to_lowercase()).or_default();

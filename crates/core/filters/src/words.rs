@@ -1,17 +1,14 @@
 //! Words with weights in a page's title and text.
 //!
-//! A word counts once in the title and once in the text, even if it occurs more often. The total
-//! therefore depends on which words a page uses, not on the page's length. A word counts only if it
-//! stands alone, without a letter or digit before or after it. This does not apply to scripts that
-//! are written without spaces. Case is ignored. This module does not depend on the source of the
-//! text.
+//! A word counts once in the title and once in the text, so that the total does not depend on the
+//! page's length. A word inside a longer word does not count, except in scripts that are written
+//! without spaces.
 
 use aho_corasick::{AhoCorasick, BuildError, MatchKind};
 
-/// Maximum text that is searched, in bytes. Longer pages name their subject at the start.
+/// Maximum bytes of text to search. Text beyond this limit is ignored.
 const MAX_TEXT_BYTES: usize = 512 << 10;
 
-/// Compiled words with their weights.
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
     automaton: AhoCorasick,
@@ -19,10 +16,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Compiles words, which must be in lower case.
-    ///
-    /// # Errors
-    /// Returns an error if the automaton cannot be built. Its size is bounded by the words.
+    /// The words must be in lower case.
     pub(crate) fn compile<'a>(
         words: impl IntoIterator<Item = (&'a str, i64)>,
     ) -> Result<Self, BuildError> {
@@ -32,7 +26,6 @@ impl Words {
         Ok(Self { automaton, weights })
     }
 
-    /// Returns the total weight for the words in a text.
     pub(crate) fn sum(&self, text: &str) -> i64 {
         let text = text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default();
         let text = text.to_lowercase();
@@ -58,7 +51,6 @@ impl Words {
     }
 }
 
-/// Returns true if the match is not part of a longer word.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let (before, rest) = text.split_at(start);
     let (word, after) = rest.split_at(end - start);

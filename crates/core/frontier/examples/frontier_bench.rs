@@ -1,12 +1,10 @@
-//! Measures the cost of a known URL: bytes stored and written, and microseconds per operation, over
-//! 100 checkpoints.
+//! Measures the cost of a known URL over 100 checkpoints: bytes stored and written, and
+//! microseconds per operation.
 //!
 //!     cargo run --release -p everytab-frontier --example frontier_bench -- [URLS [URLS_PER_HOST]]
 //!
-//! URLs are generated from 30 sections, words and numbers, with about 60 characters. At each
-//! checkpoint every host learns a hundredth of its URLs, and sees three known links for each new
-//! one. It fetches so many pending URLs that 20 % or 90 % are finished at the end. Each URL leads
-//! to four others.
+//! At each checkpoint every host learns a hundredth of its URLs, and sees up to three known links
+//! for each new one.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a bench reads the clock")]
 
 use std::{
@@ -20,9 +18,7 @@ use everytab_frontier::{
 };
 
 const CHECKPOINTS: u64 = 100;
-/// Known links per new link.
 const KNOWN_LINKS: u64 = 3;
-/// Number of new URLs to which a URL leads.
 const URLS_PER_REFERRER: u64 = 4;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -53,7 +49,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Totals over all hosts of a run.
 #[derive(Default)]
 struct Measured {
     known: u64,
@@ -102,7 +97,6 @@ fn timed<T>(sum: &mut Duration, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Crawls one host.
 fn run_host(
     host: u64,
     urls: u64,
@@ -173,7 +167,7 @@ fn run_host(
     Ok(())
 }
 
-/// Hashes a number (splitmix64).
+/// splitmix64.
 fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -181,8 +175,6 @@ fn mix(number: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// Returns the URL with this number. Neighbouring numbers have unrelated URLs: a section, words and
-/// the number, or a list with a query.
 fn url(name: &str, host: u64, number: u64) -> String {
     const WORDS: [&str; 16] = [
         "summer", "market", "review", "garden", "report", "winter", "design", "travel", "music",

@@ -1,11 +1,10 @@
-//! Measures the cost of compiling patterns and of matching them against 5,000 links of the maximum
-//! length, the most that a page may have.
+//! Measures how long it takes to compile patterns, and to match them against 5,000 links of the
+//! maximum length.
 //!
 //!     cargo run --release -p everytab-frontier --example patterns_bench
 //!
-//! The worst case is patterns with full tables and a random URL that visits their states at random,
-//! so every byte is a cache miss. Prints the time for 5,000 URLs, extrapolated from the median
-//! of 500 for the slower of two alphabets.
+//! In the worst case, the tables are full and a random URL visits their states at random, so that
+//! every byte is a cache miss.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a bench reads the clock")]
 
 use std::{
@@ -46,7 +45,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Typical patterns, and patterns near the limits.
 fn sets() -> Vec<(String, Vec<String>)> {
     let many = |number: usize, pattern: fn(u64) -> String| -> Vec<String> {
         (0..number as u64).map(|n| pattern(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
@@ -74,7 +72,6 @@ fn sets() -> Vec<(String, Vec<String>)> {
     sets
 }
 
-/// Returns a URL of the maximum length with a random path.
 fn url(seed: &mut u64, letters: &str) -> Result<CanonicalUrl, everytab_frontier::UrlError> {
     let mut text = "https://www.example.com/".to_owned();
     while text.len() < MAX_URL_BYTES {

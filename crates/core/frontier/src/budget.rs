@@ -1,49 +1,39 @@
 //! Limits how many pages and hosts a site may have in a crawl, and how many sitemaps and pages with
 //! one shape a host may have.
 //!
-//! All hosts of a site are in one slot, so the slot's holder can add up their counts from the
-//! headers of their chunks. The hosts of a link farm are fetched in parallel, so they could use up
-//! the site's budget before the host with the content is read. A part of the budget is therefore
-//! reserved for the site's largest host. This module does not depend on how a state counts its
-//! pages.
+//! Part of this budget is reserved for the site's largest host. Otherwise, a link farm's hosts
+//! could use it up before the host with the content is read.
 
-/// Maximum hosts per site. A site with more hosts generates their names.
+/// Maximum hosts per site. URLs on further hosts are rejected.
 pub(crate) const MAX_HOSTS_PER_SITE: u64 = 1_000;
 
-/// A shape may have the site's budget divided by this, until a page with the shape has new content.
-/// Without this limit, a page that links to a trap with thousands of URLs would use up the whole
-/// budget.
+/// The site's budget divided by this is the maximum number of pages without new content per shape,
+/// so that a trap cannot use up the whole budget.
 const SHAPE_DIVISOR: u64 = 2;
 
-/// The site's budget divided by this is reserved for the site's largest host.
+/// The site's budget divided by this is reserved for its largest host.
 const HOST_DIVISOR: u64 = 4;
 
-/// Minimum number of pages that a shape may have. Small budgets belong to small crawls, and all
-/// their pages may well have the same shape.
+/// Minimum pages per shape, because all pages in a small crawl may have the same shape.
 const MIN_SHAPE_BUDGET: u64 = 64;
 
-/// Default for the setting `trap_pages`. A shape is closed once this many of its repetitive pages
-/// are not offset by pages with new content. If two in five of a shape's pages have new content,
-/// the shape is closed by chance within 10,000 pages only once in a million cases. A trap on a site
-/// with 50 pages ends after at most 100 pages.
+/// By default, this many repetitive pages, not offset by pages with new content, close a shape.
 pub const DEFAULT_TRAP_PAGES: u32 = 32;
 
-/// Maximum value of the setting `trap_pages`, equal to the maximum known URLs per host.
+/// Maximum for the setting `trap_pages`.
 pub const MAX_TRAP_PAGES: u32 = 1_000_000;
 
-/// A host may have one sitemap per this many pages in the site's budget. Sitemaps rarely list fewer
-/// pages, and endlessly nested sitemap indexes are traps.
+/// A host may have one sitemap per this many pages in the site's budget.
 const PAGES_PER_SITEMAP: u64 = 64;
 
 /// Every host may have at least this many sitemaps.
 const MIN_SITEMAPS: u64 = 64;
 
-/// The maximum pages per site in a crawl.
+/// Maximum pages per site in a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SiteBudget(pub u64);
 
-/// 10,000 pages are enough for nearly every site, and a trap with this many costs its host at most
-/// a few hours.
+/// Default budget. 10,000 pages are enough for nearly every site.
 const DEFAULT_SITE_BUDGET: u64 = 10_000;
 
 impl Default for SiteBudget {
@@ -53,15 +43,13 @@ impl Default for SiteBudget {
 }
 
 impl SiteBudget {
-    /// Returns how many pages with one shape a host may have until one of them has new content.
+    /// Returns how many pages with one shape a host may have, not counting pages with new content.
     #[must_use]
     pub fn of_shape(self) -> u64 {
         (self.0 / SHAPE_DIVISOR).max(MIN_SHAPE_BUDGET)
     }
 
-    /// Returns true if the site's budget has no room for another page on a host that has `pages`
-    /// pages. The largest host may use a quarter of the budget, even if the other hosts use up the
-    /// rest.
+    /// Returns true if this budget has no room for another page on a host with `pages` pages.
     pub(crate) fn is_used_up(self, pages: u64, site: SiteUsage) -> bool {
         let reserved = if pages >= site.largest { 0 } else { self.0 / HOST_DIVISOR };
         site.pages.saturating_add(reserved.saturating_sub(site.largest)) >= self.0
@@ -74,15 +62,15 @@ impl SiteBudget {
     }
 }
 
-/// How much of its budget a site has used in a crawl.
+/// How much of its budget a site has used in this crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SiteUsage {
-    /// Known pages on all of the site's hosts, without requisites and sitemaps.
+    /// Known pages on all hosts, without requisites and sitemaps.
     pub pages: u64,
     /// Hosts with a known URL.
     pub hosts: u64,
-    /// Known pages on the largest host. After [`Self::remove_page`] the value may be too high until
-    /// the caller sets it again.
+    /// Known pages on the largest host. After [`Self::remove_page`], this may be too high until the
+    /// caller sets it again.
     pub largest: u64,
 }
 
@@ -94,13 +82,11 @@ impl SiteUsage {
         self.largest = self.largest.max(pages);
     }
 
-    /// Counts one more page on a host. `pages` is the host's total, including this page.
     pub(crate) fn add_page(&mut self, pages: u64) {
         self.pages += 1;
         self.largest = self.largest.max(pages);
     }
 
-    /// Counts one page fewer.
     pub(crate) fn remove_page(&mut self) {
         self.pages = self.pages.saturating_sub(1);
     }
@@ -128,7 +114,6 @@ mod tests {
         assert!(budget.is_used_up(19, site(470, 20)));
         assert!(!budget.is_used_up(20, site(599, 20)));
         assert!(budget.is_used_up(20, site(600, 20)));
-        // Once the largest host has a quarter of the budget, any host may use the rest.
         assert!(!budget.is_used_up(1, site(599, 150)));
         assert!(!SiteBudget(u64::MAX).is_used_up(1, site(u64::MAX - 1, u64::MAX)));
     }

@@ -1,18 +1,11 @@
-//! Decides when two URLs are identical, by a URL's normalized key and the key's hash.
+//! Decides when two URLs are identical, by a normalized key and its hash.
 //!
-//! The key identifies a page. A request uses the URL as first seen, in the form of the URL
-//! Standard, without user info, fragment, and the trailing dot of an absolute hostname. Only a home
-//! page is requested by its key, because a search for home pages in an index would not find
-//! `/?gclid=1`.
+//! A request uses the URL as first seen. Only a home page is requested by its key, because a search
+//! for home pages in an index would not find `/?gclid=1`.
 //!
-//! The key is the URL without its default port and without session and campaign parameters. Its dot
-//! segments are resolved, its percent-encoding is normalized, an empty query is removed, and
-//! parameters are sorted by name (parameters with the same name keep their order). `//` in a path
-//! is kept. A key for http differs from a key for https.
-//!
-//! Invariants: every key is a URL whose key is the key itself, and a URL and its key have the same
-//! host. This module does not depend on which hosts are public, which ports may be requested, or
-//! which links a crawl follows.
+//! The key has no default port, and no session or campaign parameters. Dot segments are resolved,
+//! percent-encoding is normalized, and parameters are sorted by name. `//` in a path is kept, and
+//! http differs from https. The key of a key is the key itself.
 
 use std::ops::Range;
 
@@ -21,15 +14,13 @@ use url::{Host, Url};
 
 use crate::{parameters::ParameterList, percent::push_normalized};
 
-/// Maximum length in bytes of a submitted URL, a requested URL and a key. Pages with longer URLs
-/// come from traps and broken templates.
+/// Maximum length in bytes for URLs and keys. Longer URLs come from traps and broken templates.
 pub const MAX_URL_BYTES: usize = 2_048;
 
-/// Maximum length of a hostname, in bytes (RFC 1035 2.3.4: 255 octets on the wire, 253 as a
-/// string).
+/// Maximum hostname length in bytes (RFC 1035 2.3.4: 255 octets on the wire, 253 as a string).
 const MAX_HOST_BYTES: usize = 253;
 
-/// The reason why a URL cannot be crawled.
+/// Why a URL cannot be crawled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum UrlError {
     /// The URL is longer than [`MAX_URL_BYTES`].
@@ -41,24 +32,22 @@ pub enum UrlError {
     /// The scheme is neither http nor https.
     #[error("the scheme is neither http nor https")]
     Scheme,
-    /// The URL has no host, or its host cannot be a DNS name because it has an empty label or more
-    /// than 253 bytes.
+    /// The URL has no host, or its host has an empty label or more than 253 bytes.
     #[error("the URL has no usable host")]
     Host,
 }
 
-/// The first 8 bytes of the key's SHA-256, big-endian. Identifies a URL within a host and crawl.
+/// First 8 bytes of the key's SHA-256, which identify a URL within a host and crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UrlHash(pub u64);
 
-/// Returns the first 8 bytes of a string's SHA-256, as an unsigned big-endian number.
 pub(crate) fn hash_of(text: &str) -> u64 {
     let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
     let [a, b, c, d, e, f, g, h, ..] = digest;
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// A URL with its normalized key.
+/// A URL and its normalized key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CanonicalUrl {
     fetched: String,
@@ -72,7 +61,7 @@ impl CanonicalUrl {
     /// Parses an absolute URL.
     ///
     /// # Errors
-    /// Returns the first reason why the URL cannot be crawled.
+    /// Returns the first reason why this URL cannot be crawled.
     pub fn parse(text: &str, parameters: &ParameterList) -> Result<Self, UrlError> {
         if text.len() > MAX_URL_BYTES {
             return Err(UrlError::TooLong);
@@ -83,7 +72,7 @@ impl CanonicalUrl {
     /// Converts a parsed URL, such as a link that was resolved against its page.
     ///
     /// # Errors
-    /// Returns the first reason why the URL cannot be crawled.
+    /// Returns the first reason why this URL cannot be crawled.
     pub fn of(mut url: Url, parameters: &ParameterList) -> Result<Self, UrlError> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(UrlError::Scheme);
@@ -119,8 +108,7 @@ impl CanonicalUrl {
         Ok(Self { fetched, key, host, path_start, hash })
     }
 
-    /// Returns the URL to request, in ASCII. This is the URL as first seen, without user info,
-    /// fragment, and the trailing dot of an absolute hostname. For a home page this is the key.
+    /// Returns the URL to request, in ASCII. For a home page, this is the key.
     #[must_use]
     pub fn fetched(&self) -> &str {
         &self.fetched
@@ -144,14 +132,14 @@ impl CanonicalUrl {
         self.hash
     }
 
-    /// Returns the host without port: a name in lower case and punycode without a trailing dot, or
-    /// an address (IPv6 in brackets).
+    /// Returns the host without port, in lower case and punycode without a trailing dot. An IPv6
+    /// address is in brackets.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.key[self.host.clone()]
     }
 
-    /// Returns the URL's port, or the default port of its scheme.
+    /// Returns this URL's port, or its scheme's default port.
     #[must_use]
     pub fn port(&self) -> u16 {
         let port = self.key[self.host.end..self.path_start].strip_prefix(':');
@@ -171,15 +159,15 @@ impl CanonicalUrl {
         self.path_and_query().split('?').next().unwrap_or_default()
     }
 
-    /// Returns the key's query without `?`. Empty if there is none.
+    /// Returns the key's query without `?`, or an empty string.
     #[must_use]
     pub fn query(&self) -> &str {
         self.path_and_query().split_once('?').map_or("", |(_, query)| query)
     }
 }
 
-/// Returns the form that [`CanonicalUrl::host`] would return for a URL with this host. `None` if
-/// the string is not a hostname or an address.
+/// Returns a hostname or an address in the form of [`CanonicalUrl::host`]. `None` if the string is
+/// neither.
 #[must_use]
 pub fn hostname(text: &str) -> Option<String> {
     let url = Url::parse(&format!("http://{text}/")).ok()?;
@@ -192,7 +180,6 @@ pub fn hostname(text: &str) -> Option<String> {
     if is_alone { host_text(&url).ok() } else { None }
 }
 
-/// Returns a URL's host without the trailing dot of an absolute name.
 fn host_text(url: &Url) -> Result<String, UrlError> {
     match url.host().ok_or(UrlError::Host)? {
         Host::Domain(name) => {
@@ -206,8 +193,8 @@ fn host_text(url: &Url) -> Result<String, UrlError> {
     }
 }
 
-/// Appends the normal form of a path. Removes path parameters that name a session
-/// (`/a;jsessionid=1`), unless this would create a dot segment.
+/// Removes path parameters that name a session (`/a;jsessionid=1`), unless this would create a dot
+/// segment.
 fn push_path(key: &mut String, path: &str, parameters: &ParameterList) {
     let mut normal = String::with_capacity(path.len());
     push_normalized(&mut normal, path);
@@ -235,7 +222,6 @@ fn push_path(key: &mut String, path: &str, parameters: &ParameterList) {
     }
 }
 
-/// Appends `?` and the normal form of a query, unless the normal form is empty.
 fn push_query(key: &mut String, query: &str, parameters: &ParameterList) {
     let mut normal = String::with_capacity(query.len());
     push_normalized(&mut normal, query);
@@ -255,8 +241,7 @@ fn push_query(key: &mut String, query: &str, parameters: &ParameterList) {
     }
 }
 
-/// Returns true if a URL in the form of the URL Standard is a home page: `https://host/`, on any
-/// port.
+/// Returns true if a URL in the form of the URL Standard has only a scheme, host, port and `/`.
 #[must_use]
 pub fn is_home_page(url: &str) -> bool {
     let rest = url.split_once("://").map(|(_, rest)| rest);

@@ -1,7 +1,5 @@
-//! The chunk format, in which the database stores a host's URLs and links in transit.
-//!
-//! A chunk consists of a version, a kind, a checksum, and the kind's fields. Any bytes can be read
-//! without a panic and in bounded memory, because every number is checked before it is used.
+//! The chunk format, in which the database stores a host's URLs and links in transit. Any bytes can
+//! be read in bounded memory. Numbers are LEB128.
 //!
 //! | field | encoding |
 //! | --- | --- |
@@ -17,8 +15,6 @@
 //!
 //! The first URL is stored without the prefix `https://host/` (snapshot, delta) or `https://`
 //! (links).
-//!
-//! Numbers are LEB128. This module does not depend on a host's state beyond these fields.
 
 mod bytes;
 mod entries;

@@ -1,9 +1,5 @@
-//! Sorts a page's links, or a redirect's target, into links to the page's own host, links for other
-//! slots, and rejected links. A link is rejected here if it is malformed, out of scope, over the
-//! maximum number of links, or reached by too many redirects.
-//!
-//! If a link occurs twice on a page, it counts once. A page's requisites are in every scope, and a
-//! seed's redirect target is a seed. This module does not depend on known URLs, patterns or traps.
+//! Sorts a page's links, or a redirect's target, into links to its own host, links for other slots,
+//! and rejected links.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -17,17 +13,17 @@ use crate::{
     suffixes::SuffixList,
 };
 
-/// Maximum links that are read from a page. Pages for human readers have fewer.
+/// Maximum links to read from a page. Links beyond this limit are rejected.
 pub const MAX_LINKS_PER_PAGE: usize = 5_000;
 
-/// The page that contains the links.
+/// The page that contains these links.
 #[derive(Debug, Clone, Copy)]
 pub struct Referrer<'a> {
-    /// The requested URL.
+    /// Requested URL.
     pub url: &'a str,
-    /// Its host, as [`CanonicalUrl::host`] returns it.
+    /// Host in this URL, in the form of [`CanonicalUrl::host`].
     pub host: &'a str,
-    /// Its attributes.
+    /// The URL's attributes.
     pub attributes: Attributes,
 }
 
@@ -36,15 +32,15 @@ pub struct Referrer<'a> {
 pub struct FoundLinks {
     /// Links to the page's own host.
     pub own_host: Vec<Link>,
-    /// Links to other hosts, each with its site's slot.
+    /// Links to other hosts, with the slots of their sites.
     pub elsewhere: Vec<(u8, Link)>,
-    /// Rejected links, by reason.
+    /// Rejected links by reason.
     pub rejected: RejectCounts,
 }
 
 impl FoundLinks {
-    /// Sorts a page's links. Each is an absolute URL with its flags ([`LinkFlags::REQUISITE`],
-    /// [`LinkFlags::SITEMAP`] or no flag).
+    /// Sorts a page's links, which are absolute URLs with [`LinkFlags::REQUISITE`],
+    /// [`LinkFlags::SITEMAP`] or no flag.
     #[must_use]
     pub fn of_page<'a>(
         links: impl IntoIterator<Item = (&'a str, LinkFlags)>,
@@ -79,9 +75,8 @@ impl FoundLinks {
         found
     }
 
-    /// Sorts the target of a redirect. The target gets the depth, priority and flags of the URL
-    /// that redirects to it, and one more hop. It is not bare, because it has a scheme, and the
-    /// marks of a URL that may have killed a worker are cleared.
+    /// Sorts a redirect's target. This link inherits the depth, priority and flags of the
+    /// redirecting URL, except [`LinkFlags::BARE`] and [`LinkFlags::IN_PROGRESS`].
     #[must_use]
     pub fn of_redirect(
         target: &str,

@@ -1,9 +1,5 @@
-//! Sorts the URLs in a sitemap, and the sitemaps that a robots.txt names.
-//!
-//! Pages in a sitemap are one link deeper than the sitemap. Sitemaps in a sitemap index have the
-//! index's depth and one more hop, so indexes nest at most [`MAX_HOPS`] deep. Links are in scope
-//! relative to the host of the sitemap or robots.txt, and sitemaps on this host are always in
-//! scope. This module does not depend on how a sitemap is read.
+//! Sorts the URLs in a sitemap, and the sitemaps that a robots.txt names. Sitemap indexes nest at
+//! most [`MAX_HOPS`] deep.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -17,7 +13,7 @@ use crate::{
     suffixes::SuffixList,
 };
 
-/// The URLs in a sitemap.
+/// URLs in a sitemap.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SitemapLinks<'a> {
     /// Page URLs.
@@ -29,7 +25,7 @@ pub struct SitemapLinks<'a> {
 }
 
 impl FoundLinks {
-    /// Sorts the URLs in a sitemap. `referrer` is the sitemap.
+    /// Sorts the URLs in a sitemap. `referrer` is this sitemap's URL.
     #[must_use]
     pub fn of_sitemap(
         links: &SitemapLinks<'_>,
@@ -51,7 +47,7 @@ impl FoundLinks {
         sorting.found
     }
 
-    /// Sorts a sitemap's redirect target. The target is also a sitemap, with one more hop.
+    /// Sorts the target of a sitemap's redirect. This target is also a sitemap, with one more hop.
     #[must_use]
     pub fn of_sitemap_redirect(
         target: &str,
@@ -66,8 +62,7 @@ impl FoundLinks {
         sorting.found
     }
 
-    /// Sorts the sitemaps that a robots.txt names. `referrer` is the robots.txt, with the
-    /// attributes of the page for which it was fetched.
+    /// Sorts the sitemaps that a robots.txt names. `referrer` is the robots.txt.
     #[must_use]
     pub fn of_robots(
         sitemaps: &[String],
@@ -90,7 +85,6 @@ fn sitemap_of(referrer: &Referrer<'_>, hops: u8) -> Attributes {
     Attributes { depth, priority: 0, hops, flags }
 }
 
-/// The links sorted so far.
 struct Sorting<'a> {
     found: FoundLinks,
     seen: HashSet<(u64, u8)>,
@@ -132,8 +126,8 @@ impl<'a> Sorting<'a> {
     }
 }
 
-/// Returns true if a path ends like a sitemap's path. On another host, only such URLs are accepted
-/// as sitemaps, because a page that is fetched as a sitemap is not recorded as a page.
+/// On another host, only URLs that look like sitemaps are accepted, because a page that is fetched
+/// as a sitemap is not recorded as a page.
 fn looks_like_sitemap(url: &CanonicalUrl) -> bool {
     [".xml", ".gz", ".txt"].iter().any(|end| url.path().ends_with(end))
 }

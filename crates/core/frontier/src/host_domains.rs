@@ -1,29 +1,25 @@
-//! Finds a host's public suffix and registered domain for a columnar index. The index stores both
-//! by the registry section of the Public Suffix List alone, and by both of its sections.
-//!
-//! This module does not depend on the index.
+//! Finds a host's public suffix and registered domain, both with and without the Public Suffix
+//! List's private section.
 
 use crate::suffixes::{DEFAULT_SUFFIX_LIST, SuffixList, domain_of};
 
-/// The line that starts the list's private section.
+/// Start of the list's private section.
 const PRIVATE_SECTION: &str = "// ===BEGIN PRIVATE DOMAINS===";
 
-/// A host's domains. `None` for an address, and if there is no such domain.
+/// A host's domains. A field is `None` if there is no such domain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListedDomains {
-    /// The public suffix by the registry section alone, such as `com`.
+    /// Public suffix by the registry section, such as `com`.
     pub registry_suffix: Option<String>,
-    /// The registered domain by the registry section alone: the suffix and the label before it,
-    /// such as `googleapis.com`.
+    /// Registered domain by the registry section, such as `googleapis.com`.
     pub registered_domain: Option<String>,
-    /// The public suffix by both sections, such as `googleapis.com`.
+    /// Public suffix by both sections, such as `googleapis.com`.
     pub private_suffix: Option<String>,
-    /// The registered domain by both sections: the suffix and the label before it, such as
-    /// `storage.googleapis.com`.
+    /// Registered domain by both sections, such as `storage.googleapis.com`.
     pub private_domain: Option<String>,
 }
 
-/// The Public Suffix List, with and without its private section.
+/// The Public Suffix List with and without its private section.
 #[derive(Debug, Clone)]
 pub struct DomainLists {
     registries: SuffixList,
@@ -31,7 +27,7 @@ pub struct DomainLists {
 }
 
 impl DomainLists {
-    /// Returns a host's domains. `host` has the form that [`crate::CanonicalUrl::host`] returns.
+    /// Returns this host's domains. `host` has the form of [`crate::CanonicalUrl::host`].
     #[must_use]
     pub fn domains_of(&self, host: &str) -> ListedDomains {
         let pair = |list: &SuffixList| {

@@ -1,13 +1,5 @@
-//! The frontier of a live crawl: the known URLs, the due URLs, and their order.
-//!
-//! It decides when two URLs are identical ([`CanonicalUrl`]), to which slot a site belongs
-//! ([`SuffixList`], [`slot_of_site`]), which links a crawl follows ([`Rules`]), which URLs are
-//! traps, and which URL on a host is fetched next ([`HostState`]). It packs a host's state into
-//! chunks, and unpacks chunks into an equal state. Every function is pure: the caller passes all
-//! input, including the time. Any bytes and any URL yield a result or an error, never a panic.
-//!
-//! Invariant for a [`HostState`]: known = pending + captured + failed + refused + left. This crate
-//! does not depend on Postgres, sockets, files, clocks, robots.txt or page content.
+//! A live crawl's frontier: the known URLs, the due URLs, and their order. Every function is pure,
+//! and no input causes a panic.
 //!
 //! Sources: the WHATWG URL Standard, RFC 3986 section 6.2.2, the Public Suffix List.
 

@@ -1,73 +1,61 @@
-//! Remembers the page content of a host, and decides whether another page has new content.
+//! Remembers a host's page content as line hashes, and decides whether another page has new
+//! content.
 //!
-//! Pages are compared by the hashes of their lines. A page's content is stored only when its URL is
-//! finished. Otherwise, a URL that is fetched again after a holder's death would count as a
-//! repetition of itself. This module does not depend on how a page is read, or on how the result is
-//! used.
+//! Content is stored only when its URL is finished. Otherwise, a URL that is fetched again would
+//! count as a repetition of itself.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::{canonical::UrlHash, seen_hashes::SeenHashes, shape_counts::Owed};
 
-/// Maximum number of repetitive pages that one page with new content offsets. With this value, a
-/// shape remains open if one page in five has new content.
+/// Maximum repetitive pages that one page with new content offsets.
 const MAX_GAIN: u32 = 4;
 
-/// A page with new lines offsets one repetitive page, and one more if a twentieth of its lines is
-/// new, and so on. The days in a calendar have an occasional new line, so a few lines must not
-/// offset more.
+/// A page with new lines offsets one repetitive page, and one more for each twentieth of its lines
+/// that is new.
 const LINES_PER_GAIN: usize = 20;
 
-/// A page has new content if at least one in this many lines is new, or if a long line is new.
+/// A page has new content if at least one in this many lines is new, or if a new line is long.
 const LINES_PER_NEW_LINE: usize = 64;
 
-/// A page also has new content if at least one in this many lines has a new number, and at least
-/// [`MIN_NEW_NUMBERS`] lines have one, because such a page is a table. With fewer new numbers, an
-/// otherwise identical page contains a clock or a counter.
+/// A page also has new content if at least one in this many lines has a new number, because it is a
+/// table.
 const LINES_PER_NEW_NUMBER: usize = 8;
 
-/// Minimum number of lines with new numbers. Fewer are clocks and counters.
+/// Minimum lines with new numbers. Fewer are clocks and counters.
 const MIN_NEW_NUMBERS: usize = 4;
 
-/// Maximum new lines that are remembered per page. With this limit, lines that all pages of a site
-/// share are known after a few pages, and a page takes 22 bytes in chunks.
+/// Maximum new lines to remember per page. Lines beyond this limit may count as new again.
 const LINES_PER_PAGE: usize = 8;
 
-/// Page hashes per set. Most sites have fewer pages, so a page that is linked under several session
-/// ids is recognized.
+/// Page hashes per set. Most sites have fewer pages.
 const PAGES_PER_SET: usize = 4_096;
-/// Bits in a page hash. Among 10,000 different pages, about 5 are mistaken for an earlier page.
+/// Bits in a page hash. Among 10,000 pages, about 5 are mistaken for an earlier one.
 const PAGE_BITS: u32 = 24;
 
-/// Line hashes per set, for recognizing pages that have known lines in another order or number.
+/// Line hashes per set.
 const LINES_PER_SET: usize = 2_048;
 /// Bits in a line hash. Among 250 new lines, about one is mistaken for a known line.
 const LINE_BITS: u32 = 20;
 
-/// Bit in a line hash: only the numbers in the line can be new.
+/// Flag in a line hash: only the numbers in the line can be new.
 const OF_NUMBERS: u32 = 1;
 
-/// Bit in a line hash: the line is long, such as a sentence. A new long line makes a page new, even
-/// if the page's template is large.
+/// Flag in a line hash: the line is long, so that it makes a page new.
 const LONG: u32 = 2;
 
-/// An odd multiplier. The high bits of its products depend on all bits of the other factor.
+/// An odd multiplier. All bits of the other factor affect the product's high bits.
 const SPREAD: u32 = 0x9e37_79b1;
 
-/// A host's page content, as hashes.
 #[derive(Debug, Clone)]
 pub(crate) struct Novelty {
-    /// Page hashes.
     pub(crate) pages: SeenHashes,
-    /// Line hashes.
     pub(crate) lines: SeenHashes,
-    /// Content of pages that were fetched and are not finished.
     unfinished: HashMap<UrlHash, Said>,
     unfinished_pages: HashSet<u32>,
     unfinished_lines: HashSet<u32>,
 }
 
-/// A page's new content.
 #[derive(Debug, Clone, Default)]
 struct Said {
     page: Option<u32>,
@@ -95,21 +83,20 @@ impl PartialEq for Novelty {
 }
 
 impl Novelty {
-    /// Returns true if an unfinished page's content was added.
     pub(crate) fn is_noted(&self, url: UrlHash) -> bool {
         self.unfinished.contains_key(&url)
     }
 
-    /// Adds a page's content. Returns how many repetitive pages this page offsets, or `None` if it
-    /// repeats others itself.
+    /// Adds a page. Returns how many repetitive pages this one offsets, or `None` if it is
+    /// repetitive itself.
     pub(crate) fn note(&mut self, url: UrlHash, lines: &[u32]) -> Option<u32> {
         let page = hash_of_page(lines);
         if self.pages.contains(page) || self.unfinished_pages.contains(&page) {
             self.unfinished.insert(url, Said::default());
             return None;
         }
-        // For a long page, the caller passes only the lowest hashes. The multiplication makes their
-        // values uniform again.
+        // The caller passes only a long page's lowest hashes. This multiplication makes them
+        // uniform again.
         let short = lines.iter().map(|line| line.wrapping_mul(SPREAD) >> (u32::BITS - LINE_BITS));
         let is_new =
             |line: &u32| !self.lines.contains(*line) && !self.unfinished_lines.contains(line);
@@ -127,14 +114,12 @@ impl Novelty {
         gain
     }
 
-    /// Stores the debt changes of a page that was added.
     pub(crate) fn note_owed(&mut self, url: UrlHash, owed: Vec<Owed>) {
         if let Some(said) = self.unfinished.get_mut(&url) {
             said.owed = owed;
         }
     }
 
-    /// Stores the content of a finished page. Returns its debt changes.
     pub(crate) fn finished(&mut self, url: UrlHash) -> Vec<Owed> {
         let Some(said) = self.unfinished.remove(&url) else { return Vec::new() };
         if let Some(page) = said.page {
@@ -148,21 +133,17 @@ impl Novelty {
         said.owed
     }
 
-    /// Records that all stored content is in a chunk.
     pub(crate) fn packed(&mut self) {
         self.pages.packed();
         self.lines.packed();
     }
 
-    /// Returns the approximate memory, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         let page = size_of::<(UrlHash, Said)>() + (LINES_PER_PAGE + 1) * 2 * size_of::<u32>();
         self.pages.memory_bytes() + self.lines.memory_bytes() + 2 * page * self.unfinished.len()
     }
 }
 
-/// Returns how many repetitive pages a page offsets, from its numbers of new lines, of lines with
-/// new numbers, and of all lines. `None` if the page has no new content.
 fn gain_of((words, has_long): (usize, bool), numbers: usize, lines: usize) -> Option<u32> {
     if has_long || words > 0 && words * LINES_PER_NEW_LINE >= lines {
         let more = words * LINES_PER_GAIN / lines.max(1);
@@ -173,7 +154,7 @@ fn gain_of((words, has_long): (usize, bool), numbers: usize, lines: usize) -> Op
 }
 
 fn hash_of_page(lines: &[u32]) -> u32 {
-    // FNV-1a over numbers instead of bytes.
+    // FNV-1a over numbers, not bytes.
     let hash = lines.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, line| {
         (hash ^ u64::from(*line)).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29)
     });

@@ -1,8 +1,7 @@
-//! The origin of a URL on a known host: scheme and port. A robots.txt applies to one origin (RFC
-//! 9309 2.3). An outage also affects one origin, because one port of a host may be dead while
-//! another responds.
+//! A URL's scheme and port. A robots.txt applies to one origin (RFC 9309 2.3), and so does an
+//! outage.
 
-/// A URL's scheme and port. Together with the hostname, this is an origin (RFC 6454 4).
+/// A URL's scheme and port. With the hostname, this is an origin (RFC 6454 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin {
     is_https: bool,
@@ -10,9 +9,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Returns the origin of an absolute URL in the form that [`crate::CanonicalUrl::fetched`]
-    /// returns. `None` if the scheme is neither http nor https, or if the port is not a number up
-    /// to 65,535.
+    /// Returns the origin for a URL in the form of [`crate::CanonicalUrl::fetched`].
     #[must_use]
     pub fn of(url: &str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
@@ -30,14 +27,13 @@ impl Origin {
         Some(Self { is_https, port })
     }
 
-    /// Returns true if its scheme is https.
+    /// Returns true if the scheme is https.
     #[must_use]
     pub const fn is_https(self) -> bool {
         self.is_https
     }
 
-    /// Returns the origin as a string: scheme, `://`, hostname, and the port unless it is the
-    /// default.
+    /// Returns scheme, `://`, hostname, and the port unless it is the default.
     #[must_use]
     pub fn on(self, host: &str) -> String {
         match self {

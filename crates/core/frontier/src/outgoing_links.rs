@@ -1,8 +1,5 @@
-//! Links to hosts in other slots, until a checkpoint sends them. Links from thousands of pages wait
-//! here until the archives of these pages are uploaded. A link therefore takes only its URL and 24
-//! bytes, without a separate allocation, and all links of a page share the page's URL.
-//!
-//! This module does not depend on pages or checkpoints.
+//! Links to hosts in other slots, until a checkpoint sends them. Many links wait here, so each
+//! takes only its URL and 24 bytes.
 
 use std::sync::Arc;
 
@@ -12,22 +9,20 @@ use crate::{
     link::{Attributes, Link},
 };
 
-/// Links for several slots, in the order of insertion.
+/// Links for several slots, in insertion order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OutgoingLinks {
-    /// The URLs, concatenated.
     text: String,
     entries: Vec<OutgoingEntry>,
-    /// The referrers. Each is added before the first entry that uses it.
+    /// Referrers, each added before the first entry that uses it.
     vias: Vec<Arc<str>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct OutgoingEntry {
     hash: UrlHash,
-    /// Index of the entry's referrer, starting at 1. 0 if the entry has no referrer.
+    /// The referrer's index from 1, or 0 if this link has none.
     vias: u32,
-    /// Length of the URL, in bytes.
     length: u16,
     attributes: Attributes,
     slot: u8,
@@ -42,22 +37,22 @@ pub struct OutgoingLink<'a> {
     pub slot: u8,
     /// The normalized key's hash.
     pub hash: UrlHash,
-    /// The URL to request.
+    /// URL to request.
     pub url: &'a str,
     /// The attributes.
     pub attributes: Attributes,
-    /// The URL that links or redirects to it.
+    /// URL that links or redirects to this one.
     pub via: Option<&'a Arc<str>>,
 }
 
 /// Packed links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackedLinks {
-    /// The links' slots, ascending and without duplicates.
+    /// Slots for these links, ascending and without duplicates.
     pub slots: Vec<u8>,
-    /// Number of links.
+    /// Number of packed links.
     pub amount: usize,
-    /// The chunk, as [`crate::unpack_links`] reads it.
+    /// Chunk for [`crate::unpack_links`].
     pub bytes: Vec<u8>,
 }
 
@@ -99,7 +94,7 @@ impl OutgoingLinks {
         })
     }
 
-    /// Packs the links into chunks of at most [`MAX_LINKS_PER_CHUNK`].
+    /// Packs the links into chunks with at most [`MAX_LINKS_PER_CHUNK`] links.
     #[must_use]
     pub fn pack(&self) -> Vec<PackedLinks> {
         let mut links = self.iter().peekable();

@@ -1,13 +1,9 @@
-//! The list of parameters that identify a session or a campaign instead of a page. URL keys omit
-//! them.
+//! The parameters that identify a session or a campaign, not a page. URL keys omit them.
 //!
-//! The list is data: a fleet reads it from its database, so all worker versions compute the same
-//! keys. A line is a name, or a prefix of names followed by `*`. `#` starts a comment. Names are
-//! not case-sensitive. This module does not depend on how a query is split.
+//! A line is a name, or a name prefix followed by `*`. `#` starts a comment. Names are not
+//! case-sensitive.
 
-/// The list that a database has until an operator imports another one. Each parameter is set by an
-/// advertising network, a mail campaign or a framework's session, and does not change a page's
-/// content.
+/// A new database's list. These parameters do not change a page's content.
 const DEFAULT_PARAMETERS: &str = "
 # Campaigns and clicks
 utm_*
@@ -43,14 +39,13 @@ sessionid
 session_id
 ";
 
-/// Maximum names in a list. Every parameter of every query is compared with all prefixes. The
-/// default list has 30 names.
+/// Maximum names in a list. The default list has 30.
 const MAX_PARAMETERS: usize = 1_000;
 
-/// Maximum length of a name, in bytes. Real names have fewer than 30.
+/// Maximum name length in bytes. Real names have fewer than 30.
 const MAX_PARAMETER_BYTES: usize = 100;
 
-/// The reason why a parameter list is invalid.
+/// Why a parameter list is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// The list has more than [`MAX_PARAMETERS`] names.
@@ -62,8 +57,7 @@ pub enum ParameterError {
         /// Line number, from 1.
         line: usize,
     },
-    /// A name is `*` alone, which would remove every parameter, or has an invalid character: `*`
-    /// before its end, `&`, `=`, `%`, white space, or a control or non-ASCII character.
+    /// A name is `*` alone or has an invalid character.
     #[error("line {line}: invalid parameter name {name:?}")]
     Name {
         /// Line number, from 1.
@@ -73,12 +67,11 @@ pub enum ParameterError {
     },
 }
 
-/// A parsed list of parameters that keys omit.
+/// A parsed list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterList {
-    /// Exact names in lower case, sorted.
     names: Vec<String>,
-    /// Prefixes of names in lower case, without the `*`.
+    /// Prefixes in lower case, without the `*`.
     starts: Vec<String>,
 }
 
@@ -115,8 +108,7 @@ impl ParameterList {
         Ok(Self { names, starts })
     }
 
-    /// Returns true if keys omit a parameter with this name. Names of more than 100 bytes are never
-    /// omitted.
+    /// Returns true if keys omit a parameter with this name.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         if name.is_empty() || name.len() > MAX_PARAMETER_BYTES {

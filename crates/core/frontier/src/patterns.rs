@@ -1,16 +1,12 @@
-//! Matches a crawl's include and exclude patterns, the rules of its filters, and its priority
-//! words.
+//! Matches a crawl's include and exclude patterns, its filters' rules, and its priority words.
 //!
-//! A glob must match the whole string `host/path?query` of the key. `*` matches any characters,
-//! including `/`, and any other character matches itself. A glob without `/` matches hosts:
-//! `*.example.com`. A pattern that starts with `re:` is a regular expression that may match
-//! anywhere in this string. A word may occur anywhere in the key, including its scheme, and is not
-//! case-sensitive.
+//! A glob must match the whole string `host/path?query` in the key. `*` matches any characters,
+//! including `/`. A glob without `/` matches hosts: `*.example.com`. A pattern that starts with
+//! `re:` is a regular expression that may match anywhere in this string. A word may occur anywhere
+//! in the key.
 //!
-//! All patterns of a crawl are compiled into at most four tables, so matching takes a few loads per
-//! byte of a URL for any patterns. Patterns that do not fit are rejected when they are submitted.
-//! An engine that accepts every pattern can take an hour for the URLs of one page
-//! (docs/decisions/0069). This module does not depend on which list takes precedence.
+//! A crawl's patterns are compiled into at most four tables, so that matching costs the same for
+//! any patterns (docs/decisions/0069).
 
 mod determinize;
 mod lists;
@@ -32,17 +28,15 @@ use self::{
 };
 use crate::canonical::CanonicalUrl;
 
-/// Maximum tables per crawl. We measured 5,000 URLs with 2,048 bytes each and the worst known
-/// patterns on one of two busy cores: 46 ms with three tables, 57 to 76 ms with four, and 94 ms
-/// with five.
+/// Maximum tables per crawl. With the worst known patterns, 5,000 URLs with 2,048 bytes each took
+/// up to 76 ms with four tables.
 const MAX_TABLES: usize = 4;
 
-/// Maximum work for building one table, in visited states: about 10 ms. Tables for typical patterns
-/// take a tenth of this.
+/// Maximum work for one table in visited states, about 10 ms. Typical patterns take a tenth of
+/// this.
 const MAX_STEPS: u64 = 2_000_000;
 
-/// Maximum work for all patterns of a crawl, in visited states. It is eight times the limit for one
-/// table, because failed attempts count, too.
+/// Maximum work for all of a crawl's patterns in visited states. This includes failed attempts.
 const MAX_ALL_STEPS: u64 = 16_000_000;
 
 const _: () = assert!(MAX_STEPS < MAX_ALL_STEPS && MAX_PATTERNS < i16::MAX as usize);
@@ -72,13 +66,12 @@ impl UrlMatches {
         self.0.first_of(INCLUDE).is_some()
     }
 
-    /// Returns the index of a filter's first matching rule. `None` if no rule matches.
+    /// Returns the index of this filter's first matching rule.
     #[must_use]
     pub fn rule_of(&self, filter: usize) -> Option<usize> {
         self.0.first_of(FIRST_FILTER + filter)
     }
 
-    /// Returns the words that the URL contains, one bit each.
     pub(crate) fn words(&self) -> u64 {
         self.0.words
     }
@@ -106,8 +99,8 @@ impl UrlPatterns {
                     tables.push(table);
                     at += number;
                 }
-                // Try again with a full budget, because the rest of the budget for all patterns may
-                // be less than this pattern alone needs.
+                // Try again with a full budget, because the remaining one may be too small for this
+                // pattern alone.
                 None if determinize(&nodes, at..at + 1, &mut { MAX_STEPS }).is_err() => {
                     return Err(failure(at, |number| PatternError::TooComplex { number }));
                 }
@@ -118,12 +111,10 @@ impl UrlPatterns {
         Ok(Self { tables, has_include, has_words })
     }
 
-    /// Returns true if there are include patterns, so only matching URLs are followed.
     pub(crate) fn has_include(&self) -> bool {
         self.has_include
     }
 
-    /// Returns true if there are words.
     pub(crate) fn has_words(&self) -> bool {
         self.has_words
     }
@@ -134,15 +125,15 @@ impl UrlPatterns {
         UrlMatches(search(&self.tables, url.key().as_bytes()))
     }
 
-    /// Returns the approximate memory of the tables, in bytes.
+    /// Returns the approximate memory of the tables in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.tables.iter().map(Table::memory_bytes).sum()
     }
 }
 
-/// Builds a table from about as many patterns as fit, starting with the pattern `at`. Returns the
-/// table with the number of its patterns. `None` if not even one pattern fits.
+/// Builds a table from about as many patterns as fit, starting at `at`. Returns this table, and how
+/// many patterns it has.
 fn largest_table(nodes: &Nodes, at: usize, left: &mut u64) -> Option<(Table, usize)> {
     let all = nodes.patterns.len() - at;
     let mut best: Option<(Table, usize)> = None;
@@ -150,7 +141,7 @@ fn largest_table(nodes: &Nodes, at: usize, left: &mut u64) -> Option<(Table, usi
     let mut over = all + 1;
     let mut tried = all;
     // Accept a table with up to a sixteenth fewer patterns than would fit, because this halves the
-    // number of attempts.
+    // attempts.
     while over - fit > 1 + fit / 16 {
         let given = MAX_STEPS.min(*left);
         let mut steps = given;

@@ -1,11 +1,7 @@
-//! Normalizes percent-encoded strings (RFC 3986 section 6.2.2): decodes encoded unreserved
-//! characters, converts hexadecimal digits to upper case, and encodes a `%` that is not part of an
-//! escape as `%25`.
+//! Normalizes percent-encoded strings (RFC 3986 section 6.2.2).
 //!
-//! Invariant: normalizing a normal form does not change it. This is why a lone `%` is encoded.
-//! Otherwise `%%34%31` would become `%41`, and normalizing this again would yield `A`.
+//! A lone `%` is encoded, because otherwise `%%34%31` would become `%41`, and then `A`.
 
-/// Appends `text` to `out` in its normal form.
 pub(crate) fn push_normalized(out: &mut String, text: &str) {
     let bytes = text.as_bytes();
     let mut copied = 0;
@@ -34,7 +30,6 @@ pub(crate) fn push_normalized(out: &mut String, text: &str) {
     out.push_str(&text[copied..]);
 }
 
-/// Returns the byte that is encoded by the escape at an offset. `None` if there is no escape.
 fn escape(bytes: &[u8], at: usize) -> Option<u8> {
     let digit = |index: usize| char::from(*bytes.get(index)?).to_digit(16);
     u8::try_from(digit(at + 1)? * 16 + digit(at + 2)?).ok()
@@ -44,7 +39,7 @@ fn upper_digit(value: u8) -> char {
     char::from_digit(u32::from(value), 16).unwrap_or('0').to_ascii_uppercase()
 }
 
-/// Returns true if a byte is an unreserved character (RFC 3986 section 2.3).
+/// RFC 3986 section 2.3.
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }

@@ -1,16 +1,14 @@
-//! Computes a URL's priority from 0 to 7, by adding up the values of the words that it contains.
-//!
-//! This module does not depend on the order within a host, or on how words are found.
+//! Computes a URL's priority by adding the values for the words that it contains.
 
 use crate::patterns::{MAX_WORDS, UrlMatches};
 
 /// Maximum priority.
 pub const MAX_PRIORITY: u8 = 7;
 
-/// Maximum length of a word, in bytes.
+/// Maximum word length in bytes.
 const MAX_WORD_BYTES: usize = 100;
 
-/// The reason why a priority is invalid.
+/// Why priority words are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PriorityError {
     /// There are more than [`MAX_WORDS`] words.
@@ -21,10 +19,9 @@ pub enum PriorityError {
     Format(String),
 }
 
-/// Words, each with the value that it adds to the priority of a URL that contains it.
+/// Words with the values that they add to a URL's priority.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PriorityWords {
-    /// Words in lower case.
     words: Vec<(String, i8)>,
 }
 
@@ -32,8 +29,7 @@ impl PriorityWords {
     /// Parses strings such as `news=2`. Words are not case-sensitive.
     ///
     /// # Errors
-    /// Returns an error that names the first malformed string, or an error if there are too many
-    /// words.
+    /// Returns an error for the first malformed string, or if there are too many words.
     pub fn parse(texts: &[&str]) -> Result<Self, PriorityError> {
         if texts.len() > MAX_WORDS {
             return Err(PriorityError::TooMany);
@@ -52,14 +48,13 @@ impl PriorityWords {
         Ok(Self { words: parsed.collect::<Result<_, _>>()? })
     }
 
-    /// Returns the words, for [`crate::PatternLists::words`].
+    /// Returns the words for [`crate::PatternLists::words`].
     #[must_use]
     pub fn words(&self) -> Vec<&str> {
         self.words.iter().map(|(word, _)| word.as_str()).collect()
     }
 
-    /// Returns `base` plus the values of all words in a URL, clamped to the range from 0 to
-    /// [`MAX_PRIORITY`].
+    /// Returns `base` plus the values for all words in a URL, clamped to 0 to [`MAX_PRIORITY`].
     #[must_use]
     pub fn priority(&self, matches: &UrlMatches, base: u8) -> u8 {
         let found = self.words.iter().enumerate();

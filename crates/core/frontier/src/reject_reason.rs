@@ -1,23 +1,20 @@
-//! The reasons for rejecting a link, and their counts.
-//!
-//! The names are stable, because they are keys in the database. This module does not depend on when
-//! a reason applies.
+//! Reasons for rejecting a link, and their counts.
 
 use crate::canonical::UrlError;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
-        /// The reason why a link was rejected.
+        /// Why a link was rejected.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum RejectReason {
             $($(#[$doc])+ $variant,)+
         }
 
         impl RejectReason {
-            /// Every reason.
+            /// All variants.
             pub const ALL: [Self; REASONS] = [$(Self::$variant,)+];
 
-            /// Returns the stable name.
+            /// Returns a stable name.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -38,22 +35,21 @@ reasons! {
     Scheme = "scheme",
     /// The URL has no usable host.
     Host = "host",
-    /// The crawl may not use the port.
+    /// The crawl may not use this port.
     Port = "port",
     /// The link leads out of the crawl's scope.
     Scope = "scope",
-    /// The crawl's patterns exceed the current cost limit, which did not exist when the crawl was
-    /// started.
+    /// The crawl's patterns exceed a cost limit that is newer than the crawl.
     PatternCost = "pattern_cost",
     /// An exclude pattern matches.
     Excluded = "excluded",
     /// There are include patterns, but none of them matches.
     NotIncluded = "not_included",
-    /// A filter's pattern drops the URL.
+    /// A filter's pattern drops this URL.
     FilterRule = "filter_rule",
-    /// A filter's list drops the URL.
+    /// A filter's list drops this URL.
     FilterList = "filter_list",
-    /// A filter drops the country of the top-level domain.
+    /// A filter drops the top-level domain's country.
     FilterCountry = "filter_country",
     /// The link exceeds the crawl's maximum depth.
     Depth = "depth",
@@ -67,10 +63,9 @@ reasons! {
     TrapParameters = "trap_parameters",
     /// The path contains a segment at least three times.
     TrapRepeatedSegment = "trap_repeated_segment",
-    /// The path contains a hostname as a segment, because the scheme is missing in the page's link.
+    /// A path segment is a hostname, because the link lacks its scheme.
     TrapHostSegment = "trap_host_segment",
-    /// The page has more links than [`crate::MAX_LINKS_PER_PAGE`], or the sitemap has too many
-    /// URLs.
+    /// The page or sitemap has too many links.
     TrapPageLinks = "trap_page_links",
     /// The site has reached its page budget.
     TrapSitePages = "trap_site_pages",
@@ -78,10 +73,10 @@ reasons! {
     TrapSiteHosts = "trap_site_hosts",
     /// The URL's shape has reached its page limit on this host, or is closed as a trap.
     TrapShape = "trap_shape",
-    /// The host's URLs have reached their maximum number or length.
+    /// The host's URLs have reached their maximum number or total length.
     TrapHostKnown = "trap_host_known",
-    /// The host has reached its maximum number of sitemaps, or sitemap indexes are nested too deep,
-    /// or a URL on another host does not look like a sitemap.
+    /// The host has too many sitemaps, they are nested too deep, or a URL does not look like a
+    /// sitemap.
     TrapSitemaps = "trap_sitemaps",
 }
 
@@ -96,7 +91,7 @@ impl From<UrlError> for RejectReason {
     }
 }
 
-/// Rejected links, by reason.
+/// Rejected links by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RejectCounts {
     counts: [u64; REASONS],
@@ -114,7 +109,7 @@ impl RejectCounts {
         self.count_many(reason, 1);
     }
 
-    /// Adds `number` links with the same reason.
+    /// Adds `number` links with this reason.
     pub fn count_many(&mut self, reason: RejectReason, number: u64) {
         self.counts[reason as usize] += number;
     }
@@ -126,19 +121,19 @@ impl RejectCounts {
         }
     }
 
-    /// Returns a reason's count.
+    /// Returns the count for a reason.
     #[must_use]
     pub fn of(&self, reason: RejectReason) -> u64 {
         self.counts[reason as usize]
     }
 
-    /// Returns the total of all counts.
+    /// Returns the total count.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// Iterates over the reasons whose count is not zero.
+    /// Iterates over the counts that are not zero.
     pub fn iter(&self) -> impl Iterator<Item = (RejectReason, u64)> {
         RejectReason::ALL.into_iter().zip(self.counts).filter(|(_, count)| *count > 0)
     }

@@ -1,10 +1,6 @@
 //! The rules by which a crawl follows links: its frozen settings in compiled form.
 //!
-//! The scope is checked where a link is found. Ports, pattern cost, exclude, include, filters,
-//! depth, redirects and traps are checked in this order where the link is merged, and the first
-//! reason that applies is counted. Patterns and words are matched with the key, so the result is
-//! identical for all spellings of a URL. This module does not depend on the known URLs, or on how a
-//! filter decides.
+//! The scope is checked where a link is found, and the other rules where it is merged.
 
 use std::{fmt, sync::Arc};
 
@@ -19,16 +15,16 @@ use crate::{
     trap::trap,
 };
 
-/// Maximum depth that a crawl can set. Deeper links exist only in traps.
+/// Maximum depth that a crawl can set.
 pub const MAX_DEPTH: u16 = 1_000;
 
-/// Default depth of a crawl. Nearly all pages of a site are less deep.
+/// Default depth. Nearly all pages on a site are less deep.
 const DEFAULT_DEPTH: u16 = 16;
 
-/// Maximum page budget per site: the known URLs of 1,000 full hosts.
+/// Maximum page budget per site.
 const MAX_SITE_BUDGET: u64 = 1_000_000_000;
 
-/// The reason why rules are invalid.
+/// Why rules are invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RulesError {
     /// The depth is greater than [`MAX_DEPTH`].
@@ -42,11 +38,9 @@ pub enum RulesError {
     TrapPages,
 }
 
-/// Rejects links in addition to a crawl's rules, as its filters do. The result must be identical
-/// for identical links.
+/// Rejects links in addition to a crawl's rules. The result must be identical for identical links.
 pub trait LinkFilter: fmt::Debug + Send + Sync {
-    /// Returns why a link is rejected. `None` if it may be followed. `matches` are the patterns
-    /// that match its URL.
+    /// Returns why a link is rejected. `matches` are the patterns that match its URL.
     fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<RejectReason>;
 }
 
@@ -55,25 +49,25 @@ pub trait LinkFilter: fmt::Debug + Send + Sync {
 pub struct Rules {
     /// Which links are in scope.
     pub scope: Scope,
-    /// The sites of the seeds, which only [`Scope::List`] needs.
+    /// The seeds' sites, which only [`Scope::List`] needs.
     pub list: SiteSet,
-    /// The ports that URLs may name. If empty, any port is allowed.
+    /// Ports that URLs may have. If empty, any port is allowed.
     pub ports: Vec<u16>,
-    /// Maximum depth, 0 to [`MAX_DEPTH`]. 0 follows no links.
+    /// Maximum depth, 0 to [`MAX_DEPTH`]. With 0, no links are followed.
     pub depth: u16,
-    /// Exclude and include patterns, the filters' rules, and the words of `priorities`. Include
-    /// patterns do not apply to seeds, requisites and sitemaps.
+    /// Compiled patterns and words. Include patterns do not apply to seeds, requisites and
+    /// sitemaps.
     pub patterns: Arc<UrlPatterns>,
-    /// Whether the crawl follows no links, because its patterns are too expensive to match.
+    /// Whether no links are followed, because the patterns are too expensive.
     pub is_closed: bool,
-    /// The crawl's filters, which reject further links.
+    /// Filters, which reject further links.
     pub filter: Option<Arc<dyn LinkFilter>>,
     /// Words that raise or lower the priority.
     pub priorities: PriorityWords,
     /// Maximum pages per site.
     pub site_budget: SiteBudget,
-    /// A shape is closed as a trap once this many of its repetitive pages are not offset by pages
-    /// with new content.
+    /// After this many repetitive pages, not offset by pages with new content, a shape is closed as
+    /// a trap.
     pub trap_pages: u32,
 }
 
@@ -95,7 +89,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Checks that all numbers are in bounds.
+    /// Checks that all numbers are within bounds.
     ///
     /// # Errors
     /// Returns an error for the first number that is out of bounds.
@@ -121,8 +115,8 @@ impl Rules {
             Scope::Site => {
                 from_host == to_host || suffixes.site_of(from_host) == suffixes.site_of(to_host)
             }
-            // A seed may redirect to a page on another site, so links within the page's site are
-            // also in scope.
+            // A seed may redirect to another site, so links within the page's site are also in
+            // scope.
             Scope::List => {
                 let (from, to) = (suffixes.site_of(from_host), suffixes.site_of(to_host));
                 from == to || self.list.contains(to)
@@ -131,14 +125,13 @@ impl Rules {
         }
     }
 
-    /// Returns the patterns and words that match the URL of a link.
+    /// Returns the patterns and words that match the link's URL.
     #[must_use]
     pub fn matches(&self, link: &Link) -> UrlMatches {
         self.patterns.matches(&link.url)
     }
 
-    /// Returns why a link in scope is rejected, without regard to other links. `None` if it may be
-    /// followed.
+    /// Returns why a link in scope is rejected, without regard to other links.
     #[must_use]
     pub fn refusal(&self, link: &Link, matches: &UrlMatches) -> Option<RejectReason> {
         let Link { url, attributes, .. } = link;
@@ -164,8 +157,7 @@ impl Rules {
         trap(url)
     }
 
-    /// Returns why the include and exclude patterns reject a URL with these matches. `None` if they
-    /// allow it.
+    /// Returns why the include and exclude patterns reject a URL with these matches.
     #[must_use]
     pub fn pattern_refusal(&self, matches: &UrlMatches, flags: LinkFlags) -> Option<RejectReason> {
         if matches.is_excluded() {
@@ -200,8 +192,6 @@ mod tests {
     fn a_scope_determines_the_hosts_to_follow() {
         let suffixes = SuffixList::default();
         let list = SiteSet::new(vec![site_hash("b.example")]);
-        // Links to the page's host, to another host on its site, to a site in the list, and to any
-        // other site.
         let hosts = ["www.a.com", "x.a.com", "b.example", "c.com"];
         for (scope, expected) in [
             (Scope::Page, [false, false, false, false]),

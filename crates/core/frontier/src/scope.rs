@@ -1,13 +1,10 @@
-//! Decides which links on a page are in a crawl's scope.
-//!
-//! The scope depends on the page that contains the link, so it is checked before the link is sent
-//! to the slot of its site. This module does not depend on patterns, depth or traps.
+//! Decides which links on a page are in a crawl's scope, before they are sent to their slots.
 
 use std::str::FromStr;
 
 use crate::site::site_hash;
 
-/// The string is not a valid scope.
+/// This string is not a valid scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid scope {0:?}: expected page, host, site, list or any")]
 pub struct ScopeError(String);
@@ -15,26 +12,24 @@ pub struct ScopeError(String);
 /// Which links are in scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scope {
-    /// No links, so only submitted URLs, the targets of their redirects, and requisites are
-    /// fetched.
+    /// No links, only submitted URLs, the targets of their redirects, and requisites.
     Page,
     /// Links to the page's host.
     Host,
     /// Links to the page's site.
     #[default]
     Site,
-    /// Links to the seeds' sites, and links within the page's site, which is another site if a seed
-    /// redirects there.
+    /// Links to the seeds' sites and within the page's site, to which a seed may have redirected.
     List,
     /// All links.
     Any,
 }
 
 impl Scope {
-    /// Every scope.
+    /// All variants.
     pub const ALL: [Self; 5] = [Self::Page, Self::Host, Self::Site, Self::List, Self::Any];
 
-    /// Returns the stable name.
+    /// Returns a stable name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,14 +51,14 @@ impl FromStr for Scope {
     }
 }
 
-/// The sites of the seeds for the scope `list`, as hashes with 8 bytes each.
+/// Hashes for the seeds' sites, for the scope `list`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SiteSet {
     hashes: Vec<u64>,
 }
 
 impl SiteSet {
-    /// Creates a set from site hashes (see [`site_hash`]), in any order.
+    /// Creates a set from site hashes (see [`site_hash`]) in any order.
     #[must_use]
     pub fn new(mut hashes: Vec<u64>) -> Self {
         hashes.sort_unstable();
@@ -71,7 +66,7 @@ impl SiteSet {
         Self { hashes }
     }
 
-    /// Returns true if the set contains a site.
+    /// Returns true if this set contains a site.
     #[must_use]
     pub fn contains(&self, site: &str) -> bool {
         self.hashes.binary_search(&site_hash(site)).is_ok()

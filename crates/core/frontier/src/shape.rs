@@ -1,27 +1,23 @@
 //! A URL's shape: its path and query, with numbers, hexadecimal tokens and ids replaced. Pages from
-//! one template have the same shape, and so do pages in a trap that counts up. If a trap combines
-//! words, each of its pages has another shape, so broader shapes group these pages. For a URL with
-//! a query, the broader shapes are its path with the parameter names, its path, and its directory.
-//! For other URLs, they are the directory and the first directory.
+//! one template have the same shape, and so do pages in a trap that counts up.
 //!
-//! This module does not depend on page content.
+//! Broader shapes group the pages in a trap that combines words. For a URL with a query, they are
+//! its path with the parameter names, its path, and its directory. For other URLs, they are the
+//! directory and the first directory.
 
-/// Minimum length of a hexadecimal token that is replaced if it contains a digit. Shorter tokens
-/// are words and numbers such as `mp3` or `v2a`.
+/// Minimum length of a hexadecimal token with a digit to be replaced. Tokens below this limit are
+/// words such as `mp3`.
 const MIN_HEX_CHARACTERS: usize = 6;
 
-/// Minimum length of a hexadecimal token that is replaced although it has no digit. No word that
-/// consists of the letters a to f is this long.
+/// Minimum length of a hexadecimal token without a digit to be replaced. No word is this long.
 const MIN_HEX_LETTERS_CHARACTERS: usize = 16;
 
-/// Minimum length of a token with letters and several numbers that is replaced, because it is an id
-/// in base 36 or 62, such as a session. If other tokens are replaced, too, this does no harm to
-/// pages with new content.
+/// Minimum length of a token with several numbers to be replaced, because it is an id in base 36 or
+/// 62.
 const MIN_ID_CHARACTERS: usize = 12;
 
-/// Returns the hash of the shape for a path and query, as [`crate::CanonicalUrl::path_and_query`]
-/// returns them. Percent-encoded characters are not replaced, because they are words in other
-/// scripts.
+/// Returns the shape's hash for a path and query in the form of
+/// [`crate::CanonicalUrl::path_and_query`].
 #[must_use]
 pub fn shape_hash(path_and_query: &str) -> u32 {
     short_hash(&shape_of(path_and_query).0)
@@ -30,19 +26,16 @@ pub fn shape_hash(path_and_query: &str) -> u32 {
 /// Maximum broader shapes per URL.
 const MAX_BROADER: usize = 3;
 
-/// The hashes of a URL's shapes, from narrow to broad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shapes {
     /// The URL's own shape. `None` if nothing in the URL is replaced, because then no other URL has
     /// this shape.
     pub(crate) own: Option<u32>,
-    /// The broader shapes, from narrow to broad.
+    /// Broader shapes, from narrow to broad.
     broader: [Option<u32>; MAX_BROADER],
 }
 
 impl Shapes {
-    /// Returns the shapes for a path and query, as [`crate::CanonicalUrl::path_and_query`] returns
-    /// them.
     pub(crate) fn of(path_and_query: &str) -> Self {
         let (shape, is_replaced) = shape_of(path_and_query);
         let own = is_replaced.then(|| short_hash(&shape));
@@ -67,13 +60,12 @@ impl Shapes {
         Self { own, broader: broader.map(|shape| shape.map(|shape| short_hash(&shape))) }
     }
 
-    /// Returns true if both URLs have a query, and their paths are equal.
     pub(crate) fn has_path_of(self, other: Self) -> bool {
         let [_, path, folder] = self.broader;
         folder.is_some() && path == other.broader[1]
     }
 
-    /// Iterates over the hashes. The flag is true for a broader shape.
+    /// The flag is true for a broader shape.
     pub(crate) fn iter(self) -> impl Iterator<Item = (u32, bool)> {
         let broader = self.broader.into_iter().flatten();
         self.own.map(|own| (own, false)).into_iter().chain(broader.map(|hash| (hash, true)))
@@ -84,7 +76,7 @@ fn name_of_parameter(parameter: &str) -> &str {
     parameter.split_once('=').map_or(parameter, |(name, _)| name)
 }
 
-/// Hashes a shape with FNV-1a, and mixes the bits into the upper half as in splitmix64.
+/// Hashes with FNV-1a, and mixes the bits into the upper half as in splitmix64.
 fn short_hash(shape: &str) -> u32 {
     let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let hash = shape.bytes().fold(0xcbf2_9ce4_8422_2325, step);
@@ -92,7 +84,6 @@ fn short_hash(shape: &str) -> u32 {
     (mixed >> 32) as u32
 }
 
-/// Returns a shape, and whether any part of it was replaced.
 fn shape_of(text: &str) -> (String, bool) {
     let mut is_replaced = false;
     let mut shape = String::with_capacity(text.len());
@@ -100,8 +91,7 @@ fn shape_of(text: &str) -> (String, bool) {
     while let Some(start) = rest.find(|c: char| c.is_ascii_alphanumeric()) {
         let (before, from_token) = rest.split_at(start);
         shape.push_str(before);
-        // An escape is not a token, although its two hexadecimal digits look like the start of a
-        // token.
+        // An escape is not a token, although its two hexadecimal digits look like the start of one.
         let escape = if before.ends_with('%') { 2.min(from_token.len()) } else { 0 };
         let (escape, from_token) = from_token.split_at_checked(escape).unwrap_or(("", from_token));
         shape.push_str(escape);
@@ -114,7 +104,7 @@ fn shape_of(text: &str) -> (String, bool) {
     (shape, is_replaced)
 }
 
-/// Appends a token. Returns true if any part of it was replaced, even `0` by `0`.
+/// Returns true if any part of this token was replaced, even `0` by `0`.
 fn push_token(shape: &mut String, token: &str) -> bool {
     let is_hex = token.bytes().all(|byte| byte.is_ascii_hexdigit());
     let has_digit = token.bytes().any(|byte| byte.is_ascii_digit());
@@ -170,20 +160,17 @@ mod tests {
     #[test]
     fn broader_shapes_group_paths_that_differ_by_words() {
         let broader = |path: &str| Shapes::of(path).broader;
-        // Pages in one directory, or with the same parameter names.
         assert_eq!(broader("/news/2026/one"), broader("/news/17/two"));
         assert_eq!(broader("/w?title=Foo&action=edit"), broader("/w?action=raw&title=Bar"));
         let [names, path, folder] = broader("/w?title=Foo");
         assert_ne!(names, broader("/w?title=Foo&action=edit")[0]);
         assert_eq!([path, folder], broader("/w?oldid=7")[1..]);
         assert_eq!(folder, broader("/other?title=Foo")[2]);
-        // Everything below the first directory.
         let [folder, first, _] = broader("/a/x/y/x/item");
         assert_ne!(folder, broader("/a/y/x/item")[0]);
         assert!(first.is_some() && first == broader("/a/y/item")[1]);
         assert_eq!(broader("/a/item")[1], None);
         assert_ne!(broader("/about")[0], broader("/a/about")[0]);
-        // If nothing in a URL is replaced, no other URL has its shape.
         let own = |path: &str| Shapes::of(path).own;
         assert_eq!((own("/about"), own("/?q=cat")), (None, None));
         assert_eq!(own("/item-7"), Some(shape_hash("/item-12")));

@@ -1,38 +1,26 @@
-//! Counts a host's pages by URL shape in a bounded table, and stores each shape's debt for
-//! repetitive pages.
+//! Counts a host's pages by URL shape in a bounded table, and stores each shape's debt.
 //!
-//! Up to 64 shapes are counted exactly. With more shapes, the table keeps the frequent ones by the
-//! algorithm of Misra and Gries (Finding repeated elements, 1982): a count is never too high, and
-//! is too low by at most a 65th of the total. A page with a rare shape is therefore never mistaken
-//! for a trap, and a shape that fills half of the budget is always in the table. A shape's debt is
-//! forgotten together with its count. This module does not depend on the budget, the chunk format,
-//! or page content.
+//! The table keeps the most frequent shapes by the algorithm of Misra and Gries (Finding repeated
+//! elements, 1982): a count is never too high, and is too low by at most a 65th of the total.
 
 use std::collections::HashMap;
 
-/// Maximum shapes in the table. Sites have fewer templates, and 64 slots fit into a bit mask.
+/// Maximum shapes in the table, because 64 slots fit into a bit mask.
 const MAX_SHAPES: usize = 64;
 
-/// Whether the last page with a shape had new content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastPage {
-    /// No page with this shape was read.
     Unread,
-    /// The page repeated others.
     Repeated,
-    /// The page had new content.
     New,
 }
 
-/// A slot of the table, as chunks store it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShapeSlot {
-    /// The shape's hash.
     pub(crate) hash: u32,
-    /// The count plus the table's floor.
+    /// Count plus the table's floor.
     pub(crate) raised: u32,
-    /// The debt that repetitive pages have added, minus the gain from pages with new content. At
-    /// least 0.
+    /// Debt added by repetitive pages, minus the gain from pages with new content, at least 0.
     pub(crate) debt: u32,
     pub(crate) last: LastPage,
 }
@@ -43,65 +31,55 @@ impl ShapeSlot {
     }
 }
 
-/// How a page changes a shape's debt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Owed {
-    /// The shape's hash.
     pub(crate) hash: u32,
-    /// The change, which is negative if the page had new content.
+    /// Negative if the page had new content.
     pub(crate) added: i64,
 }
 
 /// Changes to a shape's debt that no chunk contains.
 #[derive(Debug, Clone, Copy, Default)]
 struct UnpackedDebt {
-    /// Changes by unfinished pages. If the holder dies, the next holder fetches these pages again.
+    /// Changes by unfinished pages, which the next holder fetches again if this one dies.
     unfinished: i64,
-    /// The negative remainder of the changes by finished pages. It is kept because earlier pages,
-    /// which it offsets, are not finished yet.
+    /// Negative remainder of the changes by finished pages. This reduces the debts of pages that
+    /// finish later.
     finished: i64,
 }
 
-/// The table of shapes and their counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ShapeCounts {
     slots: Vec<ShapeSlot>,
     unpacked_debts: HashMap<u32, UnpackedDebt>,
-    /// The amount that is subtracted from every `raised` value.
     floor: u32,
-    /// Bit n: slot n changed since the last call of [`Self::forget_changes`].
+    /// Bit n: slot n changed since the last call to [`Self::forget_changes`].
     changed: u64,
     /// Bit n: slot n has another shape than at that call.
     renamed: u64,
 }
 
-/// Two tables are equal if their slots and floors are equal, even if different changes are packed.
+/// Two tables are equal if their slots and floors are equal, even if different changes are
+/// unpacked.
 impl PartialEq for ShapeCounts {
     fn eq(&self, other: &Self) -> bool {
         self.slots == other.slots && self.floor == other.floor
     }
 }
 
-/// Changes to a table: the new floor and the changed slots.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ShapeChanges {
     pub(crate) floor: u32,
-    /// Changed slots, in ascending order.
     pub(crate) slots: Vec<ShapeChange>,
 }
 
-/// A slot's new content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShapeChange {
-    /// The slot's index, 0 to 63.
     pub(crate) index: usize,
-    /// The hash of the slot's new shape. `None` if the slot has the same shape as before.
+    /// Hash of this slot's new shape. `None` if its shape is unchanged.
     pub(crate) hash: Option<u32>,
-    /// As in [`ShapeSlot`].
     pub(crate) raised: u32,
-    /// As in [`ShapeSlot`].
     pub(crate) debt: u32,
-    /// As in [`ShapeSlot`].
     pub(crate) last: LastPage,
 }
 
@@ -118,12 +96,11 @@ impl ShapeCounts {
         self.slot(hash).map_or(0, |slot| slot.raised.saturating_sub(self.floor))
     }
 
-    /// Returns a shape's slot. `None` if the shape is not counted.
     pub(crate) fn slot(&self, hash: u32) -> Option<&ShapeSlot> {
         self.slots.iter().find(|slot| slot.hash == hash && slot.raised > self.floor)
     }
 
-    /// Returns a shape's debt, including unfinished pages.
+    /// Returns a shape's debt, including the debt from unfinished pages.
     pub(crate) fn owed(&self, slot: &ShapeSlot) -> u32 {
         let UnpackedDebt { unfinished, finished } =
             self.unpacked_debts.get(&slot.hash).copied().unwrap_or_default();
@@ -131,19 +108,16 @@ impl ShapeCounts {
         u32::try_from(owed.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Returns the maximum debt of any shape.
     pub(crate) fn max_owed(&self) -> u32 {
         self.slots.iter().map(|slot| self.owed(slot)).max().unwrap_or_default()
     }
 
-    /// Records a page's content, and adds its change to the shape's debt.
     pub(crate) fn note(&mut self, hash: u32, last: LastPage, added: i64) {
         self.change(hash, |slot| slot.last = last);
         self.unpacked_debts.entry(hash).or_default().unfinished += added;
     }
 
-    /// Moves the changes of a page to the debts that the next chunk stores, because its URL is
-    /// finished.
+    /// Moves a finished page's changes to the debts that the next chunk stores.
     pub(crate) fn page_finished(&mut self, owed: &[Owed]) {
         for &Owed { hash, added } in owed {
             let UnpackedDebt { unfinished, finished } =
@@ -160,7 +134,6 @@ impl ShapeCounts {
         }
     }
 
-    /// Changes a shape's slot, if the shape is counted.
     pub(crate) fn change(&mut self, hash: u32, act: impl FnOnce(&mut ShapeSlot)) {
         let counted = |slot: &ShapeSlot| slot.hash == hash && slot.raised > self.floor;
         if let Some(index) = self.slots.iter().position(counted) {
@@ -169,18 +142,16 @@ impl ShapeCounts {
         }
     }
 
-    /// Counts one page fewer. Keeps a count of at least one, so that the shape remains in the
-    /// table.
+    /// Counts one page fewer, but at least one, so that the shape remains in the table.
     pub(crate) fn remove(&mut self, hash: u32) {
         let least = self.floor.saturating_add(1);
         self.change(hash, |slot| slot.raised = slot.raised.saturating_sub(1).max(least));
     }
 
-    /// Counts one more page.
     pub(crate) fn add(&mut self, hash: u32) {
         if let Some(index) = self.slots.iter().position(|slot| slot.hash == hash) {
             let slot = &mut self.slots[index];
-            // If the old count is below the floor, start again from zero.
+            // An old count at or below the floor starts again from zero.
             if slot.raised <= self.floor {
                 *slot = ShapeSlot::new(hash, self.floor);
             }
@@ -208,14 +179,12 @@ impl ShapeCounts {
         self.renamed |= 1 << index;
     }
 
-    /// Returns the whole table.
     pub(crate) fn all(&self) -> ShapeChanges {
         let slots = self.slots.iter().enumerate();
         let slots = slots.map(|(index, slot)| ShapeChange::of(index, slot, true)).collect();
         ShapeChanges { floor: self.floor, slots }
     }
 
-    /// Returns the changes since the last call of [`Self::forget_changes`].
     pub(crate) fn changes(&self) -> ShapeChanges {
         let slots = self.slots.iter().enumerate();
         let changed = slots.filter(|(index, _)| self.changed & 1 << index != 0);
@@ -224,7 +193,6 @@ impl ShapeCounts {
         ShapeChanges { floor: self.floor, slots: slots.collect() }
     }
 
-    /// Records that all changes are packed.
     pub(crate) fn forget_changes(&mut self) {
         self.changed = 0;
         self.renamed = 0;
@@ -296,7 +264,6 @@ mod tests {
         counts.change(1, |slot| slot.debt = 7);
         (0..3).for_each(|_| counts.remove(1));
         assert_eq!((counts.count(1), counts.slot(1).map(|slot| slot.debt)), (1, Some(7)));
-        // Add other shapes until the floor has reached the count.
         (100..300).for_each(|shape| counts.add(shape));
         assert_eq!(counts.slot(1), None);
         (0..100).for_each(|_| counts.add(1));
@@ -312,7 +279,6 @@ mod tests {
             let (mut counts, mut exact) = (ShapeCounts::default(), BTreeMap::new());
             let mut copy = ShapeCounts::default();
             for (index, shape) in shapes.iter().enumerate() {
-                // Half of the pages share a few shapes.
                 let shape = if index % 2 == 0 { shape % 5 } else { *shape };
                 counts.add(shape);
                 counts.change(shape, |slot| slot.debt += 1);

@@ -1,9 +1,7 @@
-//! URL shape debts, which distinguish traps from long lists of pages.
+//! Debts for URL shapes, which distinguish traps from long page lists.
 //!
 //! A page with new content reduces the debt of its shapes, and a repetitive page increases it,
-//! unless most of its links lead to new content. A shape with too much debt is closed: its pending
-//! URLs are marked as left, and links to it are rejected. This module does not depend on page
-//! content.
+//! unless most of its links lead to new content. A shape with too much debt is closed.
 
 use crate::{
     rules::Rules,
@@ -11,35 +9,33 @@ use crate::{
     shape_counts::{LastPage, Owed, ShapeCounts},
 };
 
-/// The debt that a repetitive page adds to its shapes.
+/// Debt that a repetitive page adds to its shapes.
 const COST: u32 = 4;
 
-/// The debt that a repetitive page adds if it links to shapes of which no page has been read. The
-/// debt is smaller because several list pages may precede the pages that they list.
+/// Debt that a page with the result [`PageSays::Lists`] adds to its shapes. This is small, because
+/// several list pages may precede the pages that they list.
 const COST_OF_LIST: u32 = 1;
 
-/// A broader shape may have this many times the debt of a narrow shape. When a narrow shape is
-/// closed, its debt is deducted from the broader shapes, so that a trap does not close its
-/// neighbours.
+/// A broader shape may have this many times the debt of a narrow shape.
 const BROADER_TIMES: u32 = 2;
 
-/// The result of comparing a page's content with other pages.
+/// Result of comparing a page's content with other pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageSays {
-    /// New content. The value is the number of repetitive pages that it offsets.
+    /// New content, which offsets this number of repetitive pages.
     New(u32),
-    /// Nothing new, but most of its links to unknown pages have shapes with new content.
+    /// Nothing new, but most links to unknown pages have shapes with new content.
     Leads,
-    /// Nothing new, but most of its links to unknown pages have shapes that have new content or
-    /// were never read.
+    /// Nothing new, but most links to unknown pages have shapes with new content or without a read
+    /// page.
     Lists,
     /// Nothing new.
     Nothing,
 }
 
 impl ShapeCounts {
-    /// Returns true if URLs with these shapes should not be fetched. This is so if one of their
-    /// shapes has too much debt, unless a narrower shape has new content and no debt.
+    /// Returns true if one of these shapes has too much debt, unless a narrower shape has new
+    /// content and no debt.
     pub(crate) fn are_closed(&self, shapes: Shapes, rules: &Rules) -> bool {
         for (hash, is_broader) in shapes.iter() {
             let Some(slot) = self.slot(hash) else { continue };
@@ -54,13 +50,12 @@ impl ShapeCounts {
         false
     }
 
-    /// Returns true if a shape may be closed. False if all shapes are open.
     pub(crate) fn has_closed(&self, rules: &Rules) -> bool {
         self.max_owed() >= most_owed(rules, false)
     }
 
-    /// Adds an unfinished page with these shapes. If the page closes a shape, the debt of that
-    /// shape is deducted from its broader shapes. Returns the changes, for [`Self::page_finished`].
+    /// Adds a page that is not finished yet. If this closes a shape, the shape's debt is deducted
+    /// from its broader shapes, so that a trap does not close its neighbours.
     pub(crate) fn note_page(&mut self, shapes: Shapes, says: PageSays, rules: &Rules) -> Vec<Owed> {
         let mut forgiven = 0;
         let mut changed = Vec::new();
@@ -92,7 +87,6 @@ impl ShapeCounts {
     }
 }
 
-/// Returns the debt at which a shape is closed.
 fn most_owed(rules: &Rules, is_broader: bool) -> u32 {
     let times = if is_broader { BROADER_TIMES } else { 1 };
     rules.trap_pages.saturating_mul(COST * times)

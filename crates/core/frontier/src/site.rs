@@ -1,20 +1,17 @@
 //! Decides to which slot a site belongs.
-//!
-//! This module does not depend on how a site is found, or on the holder of a slot.
 
 use crate::canonical::hash_of;
 
-/// Number of slots. All sites are divided among them, so at most this many processes can crawl.
-/// With this number, each slot's row can be renewed every 5 seconds.
+/// Number of slots. At most this many processes can crawl.
 pub const SLOTS: usize = 256;
 
-/// Returns the first 8 bytes of a site's SHA-256, as an unsigned big-endian number.
+/// Returns the first 8 bytes of the site's SHA-256 as a big-endian number.
 #[must_use]
 pub fn site_hash(site: &str) -> u64 {
     hash_of(site)
 }
 
-/// Returns a site's slot from 0 to 255: the highest 8 bits of its hash.
+/// Returns a site's slot, which is the first byte of its hash.
 #[must_use]
 pub fn slot_of_site(site: &str) -> u8 {
     let [first, ..] = site_hash(site).to_be_bytes();

@@ -1,10 +1,6 @@
-//! The state of one host in a crawl: its known URLs, the pending URLs in order, and the finished
-//! URLs.
+//! One host's state in a crawl: its known URLs, the pending ones in order, and the finished ones.
 //!
-//! A state is in the memory of the slot's holder, and in the database as chunks. It changes when
-//! links are merged, when page content is added, and when URLs are taken, put back or finished.
-//! Taking a URL is not packed, so a URL that was in flight when its holder died is fetched again.
-//! This module does not depend on other hosts, delays or robots.txt.
+//! Chunks store a URL in flight as pending, so it is fetched again if its holder dies.
 
 mod bare;
 mod host_state;

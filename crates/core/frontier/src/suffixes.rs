@@ -1,36 +1,28 @@
-//! Finds the registered domain of a hostname with the Public Suffix List, including its private
-//! section.
-//!
-//! The list is data: a fleet reads it from its database, so all worker versions agree on sites. The
-//! operator can add suffixes, for hosters that the list lacks. This module does not depend on
-//! slots.
+//! Finds a hostname's registered domain with the Public Suffix List, including its private section.
 
 use std::net::Ipv4Addr;
 
 use publicsuffix::{List, Psl};
 
-/// The Public Suffix List that a database has until an operator imports another list. Its license
-/// is MPL-2.0, as its header says.
+/// A new database's Public Suffix List. Its license is MPL-2.0.
 pub const DEFAULT_SUFFIX_LIST: &str = include_str!("../data/public_suffix_list.dat");
 
-/// Maximum list size, in bytes. The real list has 338 KB, and takes some megabytes of memory.
+/// Maximum list size in bytes. The real list has 338 KB.
 const MAX_LIST_BYTES: usize = 8 << 20;
 
-/// Maximum number of an operator's own suffixes. An operator with more suffixes should submit them
-/// to the public list.
+/// Maximum own suffixes per operator.
 const MAX_OWN_SUFFIXES: usize = 10_000;
 
-/// Maximum labels in a rule. The parsed list is a tree of labels that is freed recursively, so its
-/// depth must be bounded. Real rules have at most 5.
+/// Maximum labels in a rule, because the parsed list is a tree that is freed recursively.
 const MAX_LABELS_PER_RULE: usize = 32;
 
-/// The reason why a suffix list is invalid.
+/// Why a suffix list is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SuffixError {
     /// The list is larger than [`MAX_LIST_BYTES`].
     #[error("the suffix list is larger than {MAX_LIST_BYTES} bytes")]
     TooLarge,
-    /// The operator has more than [`MAX_OWN_SUFFIXES`] own suffixes.
+    /// There are more than [`MAX_OWN_SUFFIXES`] own suffixes.
     #[error("more than {MAX_OWN_SUFFIXES} operator suffixes")]
     TooManyOwn,
     /// A rule has more than [`MAX_LABELS_PER_RULE`] labels.
@@ -39,7 +31,7 @@ pub enum SuffixError {
         /// Line number, from 1.
         line: usize,
     },
-    /// The string does not have the publicsuffix.org format.
+    /// The string is not in the publicsuffix.org format.
     #[error("not a public suffix list: {0}")]
     Format(String),
     /// An operator's suffix is not a domain name in lower case.
@@ -86,16 +78,15 @@ impl SuffixList {
         Ok(Self { list })
     }
 
-    /// Returns a host's site. This is the registered domain of a name. For an address, a suffix, or
-    /// a name without a listed suffix, this is the host itself. `host` has the form that
-    /// [`crate::CanonicalUrl::host`] returns.
+    /// Returns a host's registered domain, or the host if it has none. `host` has the form of
+    /// [`crate::CanonicalUrl::host`].
     #[must_use]
     pub fn site_of<'a>(&self, host: &'a str) -> &'a str {
         self.suffix_of(host).and_then(|suffix| domain_of(host, suffix)).unwrap_or(host)
     }
 
-    /// Returns a host's public suffix. `None` for an address, and for a name without a listed
-    /// suffix. `host` has the form that [`crate::CanonicalUrl::host`] returns.
+    /// Returns a host's public suffix if it is listed. `host` has the form of
+    /// [`crate::CanonicalUrl::host`].
     #[must_use]
     pub fn suffix_of<'a>(&self, host: &'a str) -> Option<&'a str> {
         if host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok() {
@@ -112,14 +103,12 @@ impl Default for SuffixList {
     }
 }
 
-/// Returns a host's suffix with the label before it. `None` if the host is a suffix.
 pub(crate) fn domain_of<'a>(host: &'a str, suffix: &str) -> Option<&'a str> {
     let dot = host.len().checked_sub(suffix.len() + 1)?;
     let label = host.get(..dot)?.rfind('.').map_or(0, |dot| dot + 1);
     host.get(label..)
 }
 
-/// Returns true for labels in lower-case ASCII. The first of several labels may be `*`.
 fn is_suffix(text: &str) -> bool {
     let name = text.strip_prefix("*.").unwrap_or(text);
     let is_letter =
@@ -170,7 +159,6 @@ mod tests {
             let Some(pair) = line.strip_prefix("checkPublicSuffix(") else { continue };
             let mut texts = pair.split('\'').skip(1).step_by(2);
             let Some(name) = texts.next() else { continue };
-            // Names as in URLs: ASCII, lower case, no empty label, with a listed suffix.
             let is_listed = !name.ends_with("example") && !name.ends_with("local");
             if name.is_ascii() && !name.starts_with('.') && is_listed {
                 let name = name.to_ascii_lowercase();
@@ -181,8 +169,7 @@ mod tests {
         assert!(checked > 50, "{checked}");
     }
 
-    /// Returns a name's site by the publicsuffix.org algorithm. A simple and slow reference
-    /// implementation.
+    /// A simple and slow implementation of the publicsuffix.org algorithm.
     fn site_by_the_algorithm<'a>(rules: &BTreeSet<&str>, name: &'a str) -> &'a str {
         let mut ends = vec![name];
         while let Some((_, end)) = ends.last().and_then(|end| end.split_once('.')) {

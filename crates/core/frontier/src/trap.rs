@@ -1,24 +1,21 @@
 //! Detects URLs that only traps or broken templates produce, from the URL alone.
-//!
-//! This module does not depend on budgets, which count URLs.
 
 use crate::{canonical::CanonicalUrl, reject_reason::RejectReason};
 
 /// Maximum segments in a path. Real pages have fewer than 10.
 const MAX_SEGMENTS: usize = 20;
 
-/// Maximum parameters in a query. Without a limit, the facets of a shop can be combined endlessly.
+/// Maximum parameters in a query. URLs beyond this limit are rejected.
 const MAX_PARAMETERS_PER_URL: usize = 12;
 
-/// If a path contains a segment this many times, a relative link was resolved again and again.
+/// A segment that occurs this many times results from relative links that were resolved again and
+/// again.
 const SEGMENT_LIMIT: usize = 3;
 
-/// Returns why a URL is a trap. `None` if it is not a trap.
 pub(crate) fn trap(url: &CanonicalUrl) -> Option<RejectReason> {
     let path = url.path();
     let segments = || path.split('/').filter(|segment| !segment.is_empty());
-    // Empty segments also count, except the last: the key keeps `//`, so `////` could grow
-    // endlessly.
+    // Count empty segments except the last, because keys keep `//`, so `////` could grow endlessly.
     if path.strip_suffix('/').unwrap_or(path).split('/').skip(1).count() > MAX_SEGMENTS {
         return Some(RejectReason::TrapSegments);
     }
@@ -42,8 +39,8 @@ fn without_www(host: &str) -> &str {
     host.strip_prefix("www.").unwrap_or(host)
 }
 
-/// Returns true if a segment is the URL's own host, with or without `www.`, or any name that starts
-/// with `www.` and contains another dot. Other hostnames may be the subject of a page.
+/// Returns true for the URL's own host with or without `www.`, and for any name with `www.`. Other
+/// hostnames may be the subject of a page.
 fn is_hostname(segment: &str, own_without_www: &str) -> bool {
     let is_prefixed = segment.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("www."));
     let name = if is_prefixed { &segment[4..] } else { segment };

@@ -1,10 +1,8 @@
 //! Any interleaving of merging, fetching, packing, unpacking and kills must yield the same result
 //! as a simple model of the world.
 //!
-//! The world is closed: it has a number of pages, and each has the same links in every response. A
-//! kill loses the changes since the last pack. It also loses the rows and the cursor of links,
-//! because they are written in the same transaction. The next holder unpacks the chunks, reads the
-//! unread links again, and fetches again.
+//! A kill loses the changes since the last pack. The next holder reads the unread links again, and
+//! fetches again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,19 +15,17 @@ use proptest::prelude::*;
 
 const HOST: &str = "a.example";
 
-/// The pages of the world, with their links and final states.
 #[derive(Debug, Clone)]
 struct World {
     links: Vec<Vec<usize>>,
     final_states: Vec<FinalState>,
-    /// Whether the first attempt to fetch each page has a transient failure.
+    /// Whether each page's first fetch fails transiently.
     shaky: Vec<bool>,
     parameters: ParameterList,
 }
 
 impl World {
     fn link(&self, page: usize, depth: u16) -> Link {
-        // Each page has two spellings, and some pages have a query.
         let url = match (page % 3, depth % 2) {
             (0, 0) => format!("http://{HOST}/{}/p?n={page}&utm_source=x", page % 4),
             (0, _) => format!("http://{HOST}/{}/%70?n={page}", page % 4),
@@ -47,8 +43,7 @@ impl World {
             .expect("a page of the world")
     }
 
-    /// Returns all pages that are reachable from seeds, with their final states. Only captured
-    /// pages are parsed for links.
+    /// Only captured pages are parsed for links.
     fn reachable(&self, seeds: &[usize]) -> BTreeMap<usize, FinalState> {
         let mut found = BTreeMap::new();
         let mut next: Vec<usize> = seeds.to_vec();
@@ -83,15 +78,10 @@ fn worlds() -> impl Strategy<Value = World> {
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// Reads the host's next batch of links from the database.
     ReadLinks,
-    /// Takes the next URL for fetching.
     Take,
-    /// Finishes the fetch with this number, and merges the page's links.
     Finish(usize),
-    /// Puts the URL with this number back, as after a local failure.
     PutBack(usize),
-    /// Merges an urgent link to a known page.
     Submit(usize),
     Wait,
     Checkpoint,
@@ -116,19 +106,17 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..200)
 }
 
-/// The state in the database, which survives a kill.
 #[derive(Debug, Clone, Default)]
 struct Database {
     chunks: Vec<Vec<u8>>,
-    /// Batches of links sent to the host. `cursor` counts those that are read.
+    /// Link batches sent to the host, of which `cursor` are read.
     batches: Vec<Vec<usize>>,
     cursor: usize,
-    /// The table of fetches: the final state of each URL.
     fetches: BTreeMap<UrlHash, FinalState>,
     counted: Counted,
 }
 
-/// Links read, and their number by result. The results must add up to `read`.
+/// Links read, and their number by result, which must add up to `read`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counted {
     read: u64,
@@ -137,14 +125,12 @@ struct Counted {
     rejected: u64,
 }
 
-/// The slot holder, with the state of the host.
 struct Holder<'w> {
     world: &'w World,
     rules: &'w Rules,
     state: HostState,
     site: SiteUsage,
     in_flight: Vec<(UrlHash, u16, u8)>,
-    /// The cursor that the next checkpoint records.
     cursor: usize,
     fetches: BTreeMap<UrlHash, FinalState>,
     counted: Counted,
@@ -182,7 +168,6 @@ impl<'w> Holder<'w> {
         self.counted.known += known;
     }
 
-    /// Takes the next URL. Returns false if no URL is due.
     fn take(&mut self) -> bool {
         let Some(pending) = self.state.next(self.now_s, never_paused) else { return false };
         let page = self.world.page_of(pending.hash);
@@ -215,7 +200,6 @@ impl<'w> Holder<'w> {
         self.fetches.insert(hash, final_state);
     }
 
-    /// Writes the chunk, the fetches, the cursor and the sums in one transaction.
     fn checkpoint(&mut self, database: &mut Database) {
         if let Some(packed) = self.state.pack(never_paused) {
             if packed.kind == ChunkKind::Snapshot {
@@ -226,7 +210,6 @@ impl<'w> Holder<'w> {
             assert_eq!((packed.known, packed.pending), (sums.known, sums.pending));
             assert_eq!(packed.pages, self.state.pages());
         }
-        // The chunks must unpack to the holder's state, without unmerged links.
         let loaded = unpack(&database.chunks, self.world);
         assert!(loaded.state == self.state && loaded.unmerged.is_empty());
         for (hash, final_state) in std::mem::take(&mut self.fetches) {
@@ -243,7 +226,6 @@ fn unpack(chunks: &[Vec<u8>], world: &World) -> Unpacked {
     HostState::unpack(HOST, chunks, &world.parameters).expect("chunks as they were packed")
 }
 
-/// Checks the crawl's first guarantee: known = pending + captured + failed + refused + left.
 fn assert_sums(sums: Sums, database: &Database) {
     let of = |final_state| {
         database.fetches.values().filter(|found| **found == final_state).count() as u64
@@ -320,7 +302,6 @@ fn run(world: &World, rules: &Rules, batches: Vec<Vec<usize>>, steps: &[Step]) -
         holder.checkpoint(&mut database);
     }
     assert_eq!(holder.state.next_due_s(never_paused), None);
-    // Deltas must compose to the same state as a snapshot.
     let composed = unpack(&database.chunks, world).state;
     assert_eq!(composed, holder.state);
     let snapshot = holder.state.pack_snapshot(never_paused).bytes;
@@ -348,7 +329,6 @@ proptest! {
             .map(|(page, final_state)| (world.link(page, 0).url.hash(), final_state))
             .collect();
         prop_assert_eq!(&database.fetches, &expected);
-        // A run without faults must have the same result.
         let undisturbed = run(&world, &rules, batches, &[]);
         prop_assert_eq!(&undisturbed.fetches, &expected);
         prop_assert_eq!(database.counted.rejected + undisturbed.counted.rejected, 0);

@@ -1,9 +1,5 @@
-//! Converts pages to Markdown.
-//!
-//! Invariants: the libraries only get simple HTML ([`everytab_webpage::simplify`]), so neither
-//! their stack use nor their time depends on how deeply a page is nested. Every link is an absolute
-//! http or https URL. If a library panics, only the conversion of that page fails. This crate does
-//! not depend on where a page is from.
+//! Converts pages to Markdown. The libraries only get simple HTML ([`everytab_webpage::simplify`]),
+//! because deeply nested pages would cost too much stack and time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -16,16 +12,13 @@ use everytab_webpage::{Page, SimpleHtml, simplify};
 #[doc = include_str!("../README.md")]
 struct ReadmeExample;
 
-/// Maximum length in bytes of the simple HTML that is converted. The longest Wikipedia articles
-/// have about 1 MiB.
+/// Maximum simple HTML to convert, in bytes. HTML beyond this limit is cut.
 const MAX_SIMPLE_BYTES: usize = 2 << 20;
 
-/// If the main content is shorter than this many bytes of Markdown, the whole page is converted
-/// instead. This minimum is needed because the search returns some sentence even for a page of
-/// links.
+/// Minimum Markdown bytes for the main content. Below this limit, the whole page is converted.
 const MIN_MAIN_BYTES: usize = 250;
 
-/// The part of a page that is converted.
+/// The page part that is converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PagePart {
     /// The main content, without navigation and the like, or the whole page if none is found.
@@ -58,7 +51,7 @@ pub struct Markdown {
     pub is_truncated: bool,
 }
 
-/// A library panicked on this page.
+/// A library panicked on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the page cannot be converted to Markdown")]
 pub struct ConversionFailed;
@@ -88,7 +81,7 @@ pub fn markdown(
     Ok(Markdown { text, is_truncated: is_truncated || is_cut })
 }
 
-/// Returns the main content. `None` if it is not found or is shorter than [`MIN_MAIN_BYTES`].
+/// Returns the main content if it is found and long enough.
 fn main_content(html: &str) -> Option<String> {
     let config =
         Config { text_mode: TextMode::Markdown, disable_json_ld: true, ..Config::default() };

@@ -1,4 +1,4 @@
-//! Tests the conversion of ordinary and hostile pages.
+//! Converts ordinary and hostile pages.
 
 use everytab_webpage::understand;
 use proptest::prelude::*;
@@ -79,7 +79,6 @@ fn the_main_content_is_found_and_else_the_page_is_whole() {
     assert!(!main.contains("/1") && !main.contains("Imprint"), "{main}");
     let all = convert(html.as_bytes(), PagePart::Whole).text;
     assert!(all.contains("[One](https://example.com/1)") && all.contains("Imprint"), "{all}");
-    // A page of links has no main content.
     assert_eq!(
         convert(links.as_bytes(), PagePart::Main),
         convert(links.as_bytes(), PagePart::Whole)

@@ -1,13 +1,12 @@
-//! Measures how long it takes to read home pages from archives on one thread:
-//! `scripts/bench/pages.sh` compares this with other programs that do the same work on the same
-//! list.
+//! Measures how long it takes to read home pages from archives on one thread.
+//! `scripts/bench/pages.sh` compares it with other programs.
 //!
 //!     read_pages list CORPUS            the pages of CORPUS with known results: file, position
 //!     read_pages pages LIST [REPEAT]    record to title, icon candidates, framing
 //!     read_pages inflate LIST [REPEAT]  only decompression, which every program needs
 //!
 //! The last two print one line with counts and times on stderr.
-// A measuring program reads files and a clock, and must stop at a broken list.
+// A benchmark reads files and a clock, and must stop at a broken list.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::{
@@ -41,7 +40,6 @@ fn main() {
     }
 }
 
-/// Prints the gzip members with those pages in the corpus whose results are known.
 fn list(corpus: &Path) {
     let answers = std::fs::read(corpus.join("expected/warc_pages.json")).unwrap();
     let answers: BTreeMap<String, Value> = serde_json::from_slice(&answers).unwrap();
@@ -53,7 +51,6 @@ fn list(corpus: &Path) {
     }
 }
 
-/// One way to handle a page's gzip member.
 trait Work {
     fn handle(&mut self, member: &[u8]);
     fn found(&self) -> String;

@@ -1,11 +1,5 @@
-//! Decides which IP addresses belong to the public internet, by IANA's special-purpose registries,
-//! and to which addresses a worker may connect. Addresses that clouds use for their own services do
-//! not count as public.
-//!
-//! An IPv4 address is public unless a registry lists it. An IPv6 address is public only inside
-//! 2000::/3, the only allocated block, except for its special-purpose blocks. An IPv6 address that
-//! contains an IPv4 address (mapped, NAT64, 6to4) is treated as this IPv4 address, because packets
-//! would reach it.
+//! Decides which IP addresses belong to the public internet by IANA's special-purpose registries,
+//! and to which ones a worker may connect.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -19,7 +13,7 @@ const fn v6(a: u16, b: u16, c: u16, prefix: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0), prefix)
 }
 
-/// IPv4 blocks that are not public, or contain no public host.
+/// IPv4 blocks without public hosts.
 const NOT_PUBLIC_V4: [Ipv4Net; 15] = [
     v4(0, 0, 0, 8),
     v4(10, 0, 0, 8),
@@ -38,19 +32,18 @@ const NOT_PUBLIC_V4: [Ipv4Net; 15] = [
     v4(240, 0, 0, 4),
 ];
 
-/// Blocks that are public according to the registries, but that lead to a cloud's own services when
-/// a cloud instance connects to them: Azure's host (WireServer) and IBM Cloud's service network.
-/// Other clouds use blocks that are not public, such as fd00:ec2::/32.
+/// Public blocks that lead a cloud instance to the cloud's own services: Azure's host (WireServer)
+/// and IBM Cloud's service network.
 const CLOUD_SERVICES_V4: [Ipv4Net; 3] = [
     Ipv4Net::new_assert(Ipv4Addr::new(168, 63, 129, 16), 32),
     v4(161, 26, 0, 16),
     v4(166, 8, 0, 14),
 ];
 
-/// The only allocated IPv6 block.
+/// The only IPv6 block with global addresses.
 const GLOBAL_V6: Ipv6Net = v6(0x2000, 0, 0, 3);
-/// Blocks in [`GLOBAL_V6`] that are not public: protocol assignments with Teredo, and the two
-/// documentation blocks.
+/// Special blocks in [`GLOBAL_V6`]: protocol assignments with Teredo, and the two documentation
+/// blocks.
 const NOT_PUBLIC_V6: [Ipv6Net; 3] =
     [v6(0x2001, 0, 0, 23), v6(0x2001, 0xdb8, 0, 32), v6(0x3fff, 0, 0, 20)];
 
@@ -58,7 +51,7 @@ const MAPPED: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff,
 const NAT64: Ipv6Net = v6(0x64, 0xff9b, 0, 96);
 const SIX_TO_FOUR: Ipv6Net = v6(0x2002, 0, 0, 16);
 
-/// Returns true if the address belongs to the public internet.
+/// Returns true if this address belongs to the public internet.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match effective(address) {
@@ -90,30 +83,27 @@ fn effective(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Rules for the addresses that a worker may connect to. An address in `deny` is always rejected.
-/// Otherwise an address is accepted if it is in `allow`, or if it is public and not in `own`.
+/// Addresses that a worker may connect to. `deny` takes precedence, then `allow`. Otherwise an
+/// address must be public and not in `own`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Guard {
-    /// Ranges that are allowed although they are not public.
+    /// Ranges that are allowed even if they are not public.
     pub allow: Vec<IpNet>,
-    /// Ranges that the worker never connects to, even if they are public or in `allow`, such as the
-    /// operator's own networks.
+    /// Ranges that the worker never connects to, such as the operator's own networks.
     pub deny: Vec<IpNet>,
-    /// The networks of this instance. The worker connects to them only if `allow` contains them.
+    /// This instance's networks.
     pub own: Vec<IpNet>,
 }
 
 impl Guard {
-    /// Returns true if a range in `allow` contains the address, whether or not the address is
-    /// public. This does not check `deny`.
+    /// Returns true if a range in `allow` contains this address. This does not check `deny`.
     #[must_use]
     pub fn is_in_allow(&self, address: IpAddr) -> bool {
         self.allow.iter().any(|range| range.contains(&address))
     }
 
-    /// Returns true if the worker may connect to the address. The caller must check the exact
-    /// address for each connection, because otherwise DNS rebinding could replace a checked address
-    /// with another one.
+    /// Returns true if the worker may connect to this address. Check each connection's exact
+    /// address, because DNS may return another one later (DNS rebinding).
     #[must_use]
     pub fn allows(&self, address: IpAddr) -> bool {
         let effective = effective(address);

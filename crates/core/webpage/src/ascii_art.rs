@@ -1,17 +1,12 @@
-//! Distinguishes character drawings from text, for blocks that keep their line breaks.
-//!
-//! A block is a drawing if more than a fifth of its lines contain a run of equal printable
-//! characters, or if at least a fifth of its characters are drawing characters. Blank lines and
-//! white space are never counted. This module does not depend on markup.
+//! Distinguishes character drawings from text in preformatted blocks.
 
 /// Minimum run of equal characters in a drawing's line. Three would match an ellipsis.
 const RUN_CHARACTERS: usize = 4;
 
-/// A block is a drawing if more than one in this many lines contains a run, or if at least one in
-/// this many characters is a drawing character.
+/// A block is a drawing if more than one in this many lines contains a run, or at least one in this
+/// many characters is a drawing character.
 const DRAWN_PART: usize = 5;
 
-/// Returns true if the lines are a drawing.
 pub(crate) fn is_ascii_art(block: &str) -> bool {
     let (mut lines, mut lines_with_run) = (0, 0);
     let (mut printable, mut drawn) = (0, 0);
@@ -38,7 +33,7 @@ fn is_printable(character: char) -> bool {
     !character.is_whitespace() && !character.is_control()
 }
 
-/// Returns true for the Unicode blocks Box Drawing, Block Elements, Dingbats and Braille Patterns.
+/// The Unicode blocks Box Drawing, Block Elements, Dingbats and Braille Patterns.
 fn is_for_drawing(character: char) -> bool {
     matches!(character, '\u{2500}'..='\u{259f}' | '\u{2700}'..='\u{27bf}' | '\u{2800}'..='\u{28ff}')
 }
@@ -53,19 +48,17 @@ mod tests {
             ("", false),
             ("\n \n", false),
             ("fn main() {\n    println!(\"hello\");\n}\n", false),
-            // Indentation does not count as a run, because it consists of white space.
+            // Indentation does not count as a run, because it is white space.
             ("        a\n        b\n        c", false),
             ("wait ...\nthen go", false),
             (" _____\n|     |\n|_____|", true),
             ("####\na\nb\nc", true),
-            // Exactly a fifth of the lines has a run, but a drawing needs more than a fifth.
             ("####\na\nb\nc\nd", false),
             ("####\n\n\na\nb\nc\n\n", true),
             ("### #\na", false),
             ("\u{2554}\u{2550}\u{2557}", true),
             ("\u{2588}\u{2580}ab", true),
             ("\u{28ff}\u{2801} abc", true),
-            // One in five characters is a drawing character, then one in six.
             ("\u{2713} done", true),
             ("\u{2713} ended", false),
             ("\u{2713} milk\n\u{2713} eggs and bread", false),

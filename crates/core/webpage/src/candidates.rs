@@ -1,9 +1,5 @@
-//! Decides which icon URLs on a page are requested, and in which order.
-//!
-//! The order is canonical: first the document's `/favicon.ico` (not the base URL's), then the
-//! declared icons in document order, then the apple-touch-icons. This depends only on the page. As
-//! in browsers, a link is skipped if its media do not match a light page on a screen. Icons over a
-//! limit are counted.
+//! Decides which of a page's icon URLs are requested: first the document's `/favicon.ico`, then the
+//! declared icons in document order, then the apple-touch-icons.
 
 use std::collections::HashSet;
 
@@ -16,14 +12,15 @@ use crate::{
     url_rules::{MAX_URL_BYTES, requested_form},
 };
 
-/// Maximum declared icons per host. Real pages declare up to about 30.
+/// Maximum declared icons per host. Icons beyond this limit are only counted. Real pages declare up
+/// to about 30.
 pub const MAX_DECLARED: usize = 50;
-/// Maximum bytes in one icon's `data:` URL: an icon with 32x32 pixels takes less.
+/// Maximum size in bytes of an icon's `data:` URL. An icon with 32x32 pixels takes less.
 pub const MAX_DATA_URL_BYTES: usize = 16 << 10;
-/// Maximum total bytes in a host's `data:` URLs, because they are stored with its page.
+/// Maximum total size in bytes of a host's `data:` URLs, because they are stored with its page.
 pub const MAX_DATA_URL_BYTES_PER_HOST: usize = 64 << 10;
 
-/// The source of a candidate's URL. In JSON this is a flag: true for the default location.
+/// Where a candidate's URL comes from. In JSON, this is true for the default location.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "bool", into = "bool")]
 pub enum CandidateSource {
@@ -35,7 +32,7 @@ pub enum CandidateSource {
 }
 
 impl CandidateSource {
-    /// Returns the stable name, in snake case.
+    /// Returns a stable name in snake case.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -61,26 +58,23 @@ impl From<CandidateSource> for bool {
     }
 }
 
-/// An icon URL that should be fetched for a host.
-///
-/// Postgres stores this JSON about 76 million times, so its names have one letter, and fields that
-/// are absent or false are omitted.
+/// An icon URL that should be fetched for a host. Postgres stores its JSON about 76 million times,
+/// so names have one letter, and absent fields are omitted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// Normalised URL with the scheme http, https or data, without user name, password and
-    /// fragment.
+    /// Normalized http, https or data URL without user name, password and fragment.
     #[serde(rename = "u")]
     pub url: String,
-    /// The source of this URL.
+    /// Where this URL comes from.
     #[serde(rename = "f", default, skip_serializing_if = "CandidateSource::is_link")]
     pub source: CandidateSource,
-    /// True if the link is an apple-touch-icon. Such icons rank after all others.
+    /// True for an apple-touch-icon. Such icons rank after all others.
     #[serde(rename = "a", default, skip_serializing_if = "std::ops::Not::not")]
     pub apple_touch: bool,
-    /// The `type` attribute on the link, if there is one.
+    /// The link's `type` attribute.
     #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
     pub declared_type: Option<String>,
-    /// The `sizes` attribute on the link as written, if there is one.
+    /// The link's `sizes` attribute as written.
     #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
     pub declared_sizes: Option<String>,
 }
@@ -92,21 +86,21 @@ pub struct LeftOut {
     pub duplicate: usize,
     /// The scheme is neither http, https nor data.
     pub scheme: usize,
-    /// The URL is longer than allowed for its scheme.
+    /// The URL is too long for its scheme.
     pub too_long: usize,
-    /// The host's `data:` URLs together are longer than allowed.
+    /// The host's `data:` URLs are too long in total.
     pub data_total: usize,
     /// The page declares more icons than [`MAX_DECLARED`], or more icon links than are read.
     pub over_limit: usize,
     /// The `href` is absent, empty or not a URL.
     pub no_url: usize,
-    /// The `data:` URL is empty. This declares that there is no icon.
+    /// The `data:` URL is empty, which declares that there is no icon.
     pub no_icon: usize,
-    /// The link is for other media, such as dark pages.
+    /// This link is for other media, such as dark pages.
     pub other_media: usize,
 }
 
-/// A page's candidates, and how many icons were skipped, by reason.
+/// A page's candidates, and the number of icons skipped for each reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Candidates {
     /// Candidates in canonical order, at most 51, each URL once.
@@ -153,7 +147,6 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Adds the icon to the candidates, or counts why this icon is skipped.
     fn consider(&mut self, icon: &IconLink) {
         if !icon.is_for_light_page() {
             self.left_out.other_media += 1;
@@ -203,9 +196,7 @@ impl Chosen {
         *reason += 1;
     }
 
-    /// Copies type and sizes from another link with this URL to its candidate, each only if the
-    /// candidate does not have one. For example, a page may declare /favicon.ico, which is already
-    /// a candidate.
+    /// A link may repeat a candidate's URL, for example /favicon.ico, and add type and sizes.
     fn add_hints(&mut self, url: &str, icon: &IconLink) {
         if let Some(candidate) = self.list.iter_mut().find(|candidate| candidate.url == url) {
             candidate.declared_type = candidate.declared_type.take().or(icon.mime.clone());

@@ -1,12 +1,10 @@
-//! The address ranges that large CDNs publish. Many sites share each of these addresses, so a
-//! worker may send them more concurrent requests than it sends to a single server.
+//! Address ranges of large CDNs. Many sites share each address, so a worker may send it more
+//! concurrent requests.
 //!
 //! Sources: <https://www.cloudflare.com/ips/> (last changed 2023-09-28),
-//! <https://api.fastly.com/public-ip-list> (as of 2023-06-06) and, for CloudFront's edges
-//! worldwide, <https://d7uri8nf7uskq.cloudfront.net/tools/list-cloudfront-ips> (as of 2025, merged
-//! with their neighbours, without ranges smaller than 256 addresses). If a range is missing here,
-//! its requests only take longer. If a range no longer belongs to a CDN, a server may get 256
-//! concurrent requests instead of 64.
+//! <https://api.fastly.com/public-ip-list> (as of 2023-06-06) and, for CloudFront's edges,
+//! <https://d7uri8nf7uskq.cloudfront.net/tools/list-cloudfront-ips> (as of 2025, merged, without
+//! ranges smaller than 256 addresses).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -139,7 +137,7 @@ const V6: [Ipv6Net; 10] = [
     v6(0x2600, 0x9000, 28),
 ];
 
-/// Returns true if a large CDN publishes a range that contains the address.
+/// Returns true if a large CDN's range contains this address.
 #[must_use]
 pub fn is_of_a_cdn(address: IpAddr) -> bool {
     match address {

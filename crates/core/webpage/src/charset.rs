@@ -1,16 +1,11 @@
 //! Determines a page's character encoding and decodes it (WHATWG HTML 13.2.3.2, Encoding Standard).
 //!
-//! Order: byte order mark, charset in `Content-Type`, prescan over the first 1,024 bytes, a `meta`
-//! element that the parser finds later ("changing the encoding while parsing"), detection,
-//! windows-1252.
+//! A byte order mark takes precedence, then the charset in `Content-Type`, then a `meta` element
+//! that the parser finds, then the prescan.
 //!
-//! The standard leaves detection to the user agent. We use it for pages that declare nothing:
-//! - all bytes are ASCII: windows-1252, because every candidate decodes them to the same text;
-//! - the whole page is valid UTF-8: UTF-8. Browsers must decide after the first bytes and garble
-//!   such a page. The standard notes that UTF-8 can be detected safely in a complete file;
-//! - otherwise Firefox's detector: chardetng with the top-level domain, never ISO-2022-JP.
-//!
-//! Decoding is never an error: malformed bytes become U+FFFD.
+//! A page without a declaration is UTF-8 if it is valid UTF-8 and not only ASCII. Browsers do not
+//! detect this, because they decide after the first bytes. Otherwise we use Firefox's detector:
+//! chardetng with the top-level domain, never ISO-2022-JP.
 
 use std::borrow::Cow;
 
@@ -19,11 +14,11 @@ use encoding_rs::{Encoding, REPLACEMENT, UTF_8, WINDOWS_1252};
 
 use crate::{content_type::ContentType, prescan};
 
-/// Bytes at a page's start that are searched for a declaration (WHATWG HTML 13.2.3.2).
+/// Bytes at the start of a page that are searched for a declaration (WHATWG HTML 13.2.3.2).
 const PRESCAN_BYTES: usize = 1024;
 
-/// Maximum bytes that the detector reads, from the first byte beyond ASCII. Its result depends on
-/// frequencies, so reading more changes nothing, but a MiB takes about 100 ms.
+/// Maximum bytes that the detector reads after the ASCII bytes at the start. A MiB would take about
+/// 100 ms.
 const MAX_DETECT_BYTES: usize = 256 << 10;
 
 /// Where a page's encoding was declared.
@@ -36,32 +31,30 @@ pub enum CharsetSource {
     Http,
     /// In a `meta` element or an XML declaration in the first 1,024 bytes (prescan).
     Meta,
-    /// In a `meta` element that only the parser found.
+    /// In a `meta` element that the parser found, but not the prescan.
     LateMeta,
-    /// Nowhere: the encoding was detected from the bytes.
+    /// Nowhere. The encoding was detected from the bytes.
     Detected,
-    /// Nowhere: all bytes are ASCII.
+    /// Nowhere. All bytes are ASCII.
     Default,
 }
 
 /// A page's encoding, and where it was declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charset {
-    /// The encoding, as defined by the Encoding Standard.
+    /// Encoding as defined by the Encoding Standard.
     pub encoding: &'static Encoding,
-    /// Where this was declared.
+    /// Where this encoding was declared.
     pub source: CharsetSource,
 }
 
 impl Charset {
-    /// Returns the encoding's standard name in lower case, such as `utf-8` or `shift_jis`.
+    /// Returns the encoding's standard name in lower case, such as `shift_jis`.
     #[must_use]
     pub fn name(&self) -> String {
         self.encoding.name().to_ascii_lowercase()
     }
 
-    /// Returns the encoding that is declared before the page is parsed. `None` if there is no
-    /// declaration.
     pub(crate) fn declared(content_type: Option<&ContentType>, body: &[u8]) -> Option<Self> {
         if let Some((encoding, _)) = Encoding::for_bom(body) {
             return Some(Self { encoding, source: CharsetSource::Bom });
@@ -75,8 +68,7 @@ impl Charset {
         Some(Self { encoding, source: CharsetSource::Meta })
     }
 
-    /// Detects a page's encoding if it does not declare one. `host` is the page's hostname. Its
-    /// top-level domain makes some alphabets more likely.
+    /// The top-level domain of `host` makes some alphabets more likely.
     pub(crate) fn undeclared(body: &[u8], host: Option<&str>) -> Self {
         let ascii = Encoding::ascii_valid_up_to(body);
         if ascii == body.len() {
@@ -86,12 +78,11 @@ impl Charset {
         Self { encoding, source: CharsetSource::Detected }
     }
 
-    /// Returns true if markup is ASCII in this encoding, so undecoded bytes can be tokenized.
+    /// Returns true if markup is ASCII in this encoding, so that undecoded bytes can be tokenized.
     pub(crate) fn is_ascii_compatible(&self) -> bool {
         self.encoding.is_ascii_compatible()
     }
 
-    /// Decodes the whole body and removes its byte order mark.
     pub(crate) fn decode<'a>(&self, body: &'a [u8]) -> Cow<'a, str> {
         if self.encoding == REPLACEMENT {
             return Cow::Borrowed(if body.is_empty() { "" } else { "\u{fffd}" });
@@ -99,14 +90,12 @@ impl Charset {
         self.encoding.decode_with_bom_removal(body).0
     }
 
-    /// Decodes a piece from the body.
     pub(crate) fn decode_piece<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
         self.encoding.decode_without_bom_handling(bytes).0
     }
 }
 
-/// Returns true if the bytes are valid UTF-8 and contain a character beyond ASCII. The last
-/// character may be incomplete, because captures are truncated at a size.
+/// The last character may be incomplete, because captures are truncated.
 fn is_utf8(body: &[u8], ascii: usize) -> bool {
     let valid = Encoding::utf8_valid_up_to(body);
     let tail = body.get(valid..).unwrap_or_default();
@@ -114,11 +103,10 @@ fn is_utf8(body: &[u8], ascii: usize) -> bool {
     valid > ascii && (tail.is_empty() || cut)
 }
 
-/// Detects a legacy encoding.
 fn detect(body: &[u8], ascii: usize, host: Option<&str>) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(body.get(..ascii + MAX_DETECT_BYTES).unwrap_or(body), true);
-    // The detector accepts only labels that consist of lower-case letters, digits and hyphens.
+    // The detector accepts only labels with lower-case letters, digits and hyphens.
     let domain =
         host.and_then(|host| host.trim_end_matches('.').rsplit('.').next()).filter(|tld| {
             !tld.is_empty()

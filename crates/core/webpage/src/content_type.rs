@@ -1,22 +1,17 @@
-//! Parses the `Content-Type` header: a response's MIME type and its charset.
-//!
-//! Sources: Fetch, "extract a MIME type"; MIME Sniffing, "parse a MIME type". A header that does
-//! not parse is ignored; this is never an error.
+//! Parses the `Content-Type` header (Fetch, "extract a MIME type"; MIME Sniffing, "parse a MIME
+//! type"). Invalid headers are ignored.
 
 use crate::header_values::{self, HeaderList};
 
-/// A parsed MIME type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ContentType {
-    /// Type and subtype in lower case, such as `text/html`.
     pub(crate) essence: String,
-    /// The charset parameter as written. `None` if the parameter is missing or empty.
+    /// The charset parameter as written. `None` if this parameter is missing or empty.
     pub(crate) charset: Option<String>,
 }
 
-/// Returns a response's MIME type. If there are several `Content-Type` headers, the last one that
-/// parses counts. If it has no charset, the charset of the previous one counts, but only if both
-/// have the same essence.
+/// Returns the last MIME type that parses. If it has no charset, it inherits the previous one's if
+/// both have the same essence.
 pub(crate) fn extract(headers: &HeaderList) -> Option<ContentType> {
     let joined = header_values::combined(headers, "content-type")?;
     let mut result: Option<ContentType> = None;
@@ -36,7 +31,6 @@ pub(crate) fn extract(headers: &HeaderList) -> Option<ContentType> {
     result
 }
 
-/// Parses one MIME type. Returns `None` where the standard returns failure.
 pub(crate) fn parse(value: &str) -> Option<ContentType> {
     let value = value.trim_matches(is_http_whitespace);
     let (essence, mut rest) = value.split_once(';').unwrap_or((value, ""));
@@ -62,7 +56,6 @@ pub(crate) fn parse(value: &str) -> Option<ContentType> {
     Some(ContentType { essence, charset: None })
 }
 
-/// Parses a parameter's value: returns it without quotes, and the rest after its `;`.
 fn parameter_value(after: &str) -> (String, &str) {
     let Some(inner) = after.strip_prefix('"') else {
         let (value, rest) = after.split_once(';').unwrap_or((after, ""));
@@ -77,7 +70,7 @@ fn parameter_value(after: &str) -> (String, &str) {
                 end = at + 1;
                 break;
             }
-            // A backslash at the header's end is literal.
+            // A backslash at the end of the header is literal.
             '\\' => text.push(characters.next().map_or('\\', |(_, next)| next)),
             other => text.push(other),
         }

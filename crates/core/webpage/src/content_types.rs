@@ -1,6 +1,4 @@
-//! Lists of content types that decide which response bodies are read.
-//!
-//! This module does not depend on how a response declares its type, or on how a body is used.
+//! Content type lists that decide which response bodies are read.
 
 use std::sync::Arc;
 
@@ -9,20 +7,20 @@ const XHTML: &str = "application/xhtml+xml";
 const TEXT: &str = "text/plain";
 const PDF: &str = "application/pdf";
 const IMAGES: &str = "image/*";
-/// Short names that options may use, and the content types that each name includes.
+/// Short names for options, and the content types that they include.
 const WORDS: [(&str, &str); 5] =
     [("html", HTML), ("xhtml", XHTML), ("text", TEXT), ("pdf", PDF), ("images", IMAGES)];
-/// Maximum number of types in a list. People write these lists in options, so they are short.
+/// Maximum types in a list. A longer list is rejected.
 const MAX_TYPES: usize = 32;
 
-/// A list of content types.
+/// A content type list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentTypes {
-    /// Types in lower case, such as `text/html` or `image/*`. `None` for all types.
+    /// Types in lower case, such as `text/html` or `image/*`. `None` accepts all types.
     listed: Option<Arc<[String]>>,
 }
 
-/// The list has an invalid content type, or too many items.
+/// A list has an invalid content type, or too many items.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a content type (html, xhtml, text, pdf, images, or such as image/svg+xml)")]
 pub struct UnknownContentType(String);
@@ -33,12 +31,12 @@ impl ContentTypes {
         Self { listed: None }
     }
 
-    /// Accepts the types of pages: HTML, XHTML, plain text and PDF.
+    /// Accepts HTML, XHTML, plain text and PDF.
     pub fn pages() -> Self {
         Self::listed([HTML, XHTML, TEXT, PDF])
     }
 
-    /// Accepts the types of images.
+    /// Accepts images.
     pub fn images() -> Self {
         Self::listed([IMAGES])
     }
@@ -46,8 +44,7 @@ impl ContentTypes {
     /// Parses a list such as `html,pdf,image/*`.
     ///
     /// # Errors
-    /// Returns an error that contains the first invalid item, or the whole list if it has too many
-    /// items.
+    /// Returns an error for the first invalid item, or if there are too many.
     pub fn parse(text: &str) -> Result<Self, UnknownContentType> {
         let items: Vec<&str> = text.split(',').map(str::trim).collect();
         if items.len() > MAX_TYPES {
@@ -61,9 +58,8 @@ impl ContentTypes {
         Self { listed: Some(types.map(str::to_owned).into()) }
     }
 
-    /// Returns true if a body with the declared type is accepted. `declared` is `None` if the
-    /// response does not declare a valid type. Such a body is accepted, because its reader must
-    /// detect the type.
+    /// Returns true if a body with this declared type is accepted. A body without a valid type is
+    /// accepted, because its reader must detect the type.
     pub fn accept(&self, declared: Option<&str>) -> bool {
         let (Some(listed), Some(declared)) = (&self.listed, declared) else { return true };
         listed.iter().any(|one| match one.strip_suffix('*') {
@@ -85,7 +81,7 @@ fn one(item: &str) -> Result<String, UnknownContentType> {
     }
 }
 
-/// Returns whether a string is an HTTP token (RFC 9110 5.6.2).
+/// Returns true if this string is an HTTP token (RFC 9110 5.6.2).
 pub fn is_token(text: &str) -> bool {
     let is_token_byte =
         |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);

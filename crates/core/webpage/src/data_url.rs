@@ -1,20 +1,17 @@
-//! Decodes `data:` URLs with the crate `data-url`, up to a maximum size.
-//!
-//! The crate implements the "data: URL processor" of the Fetch standard.
+//! Decodes `data:` URLs up to a maximum size.
 
 use data_url::DataUrl;
 
-/// The decoded content of a `data:` URL.
+/// A `data:` URL's decoded content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataUrlContent {
-    /// MIME type without parameters, in lower case. `text/plain` if the URL does not specify a
-    /// type.
+    /// MIME type without parameters, in lower case, by default `text/plain`.
     pub mime: String,
     /// The decoded bytes.
     pub bytes: Vec<u8>,
 }
 
-/// The reason why a `data:` URL could not be decoded.
+/// Why a `data:` URL cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DataUrlError {
     /// The URL does not start with `data:`.
@@ -23,7 +20,7 @@ pub enum DataUrlError {
     /// No comma separates the MIME type from the content.
     #[error("a data: URL without a comma")]
     NoComma,
-    /// The content is declared as base64, but is not valid base64.
+    /// The content is not valid base64, although it is declared as base64.
     #[error("a data: URL whose base64 is broken")]
     Base64,
     /// The content is larger than the caller allows.
@@ -34,19 +31,18 @@ pub enum DataUrlError {
     },
 }
 
-/// Decodes a `data:` URL with at most `max_bytes` of content.
+/// Decodes a `data:` URL whose content has at most `max_bytes`.
 ///
 /// # Errors
-/// Returns [`DataUrlError`] if the URL is malformed or its content exceeds the limit.
+/// Returns an error if this URL is malformed or its content exceeds the limit.
 pub fn decode(url: &str, max_bytes: usize) -> Result<DataUrlContent, DataUrlError> {
     let parsed = DataUrl::process(url).map_err(|error| match error {
         data_url::DataUrlError::NotADataUrl => DataUrlError::NotData,
         data_url::DataUrlError::NoComma => DataUrlError::NoComma,
     })?;
     let too_large = DataUrlError::TooLarge { max_bytes };
-    // Do not decode content that is certainly too large. A byte takes at most four characters in
-    // the URL, because base64 needs four characters for three bytes, and percent-encoding triples
-    // each of these characters.
+    // Do not decode content that is certainly too large. A byte takes at most four characters,
+    // because percent-encoding triples the four characters for three bytes in base64.
     let encoded = url.split_once('#').map_or(url, |(before, _)| before);
     let encoded_bytes = encoded.split_once(',').map_or(0, |(_, body)| body.len());
     if encoded_bytes > max_bytes.saturating_mul(4).saturating_add(64) {

@@ -1,30 +1,24 @@
-//! Matches `frame-ancestors` in Content Security Policy Level 3. This directive lists the origins
-//! that may show a page in a frame.
+//! Matches `frame-ancestors`, which lists the origins that may show a page in a frame (CSP3 6.7.2,
+//! "does url match expression in origin").
 //!
-//! Sources are matched with the viewer's origin as in CSP3 6.7.2 ("does url match expression in
-//! origin", with redirect count 0). A source that is invalid by the grammar matches nothing. If
-//! Chromium differs from the standard, we follow Chromium: a query after a path is ignored, and an
-//! http source matches an https viewer only on the ports to which it can be upgraded.
+//! Like Chromium, we ignore a query after a path, and match an http source with an https viewer
+//! only on ports to which it can be upgraded.
 
 use url::{Host, Url};
 
-/// The sources in one `frame-ancestors` directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AncestorList {
     sources: Vec<String>,
 }
 
-/// A page and the viewer that would show it in a frame.
 pub(crate) struct ViewerMatch<'a> {
-    /// URL of the framed page.
     pub(crate) page: Option<&'a Url>,
-    /// The viewer's URL. `None` means an https origin that does not appear in any list.
+    /// The viewer's URL. `None` is an https origin that no list names.
     pub(crate) viewer: Option<&'a Url>,
 }
 
-/// Returns the `frame-ancestors` lists in a `Content-Security-Policy` header, one for each policy
-/// that has one. Commas separate policies. If a policy repeats a directive, only the first one
-/// counts, and if that one is invalid, the policy has no list.
+/// Returns the `frame-ancestors` lists from the policies in a header. If a policy repeats this
+/// directive, only the first one counts, even if it is invalid.
 pub(crate) fn lists(value: &str) -> Vec<AncestorList> {
     value.split(',').filter_map(list).collect()
 }
@@ -40,12 +34,12 @@ fn list(policy: &str) -> Option<AncestorList> {
     directive.bytes().all(is_valid).then_some(AncestorList { sources })
 }
 
-/// Maximum sources that are read from one list. Real lists have up to a few dozen.
+/// Maximum sources to read from a list. Real lists have up to a few dozen.
 const MAX_SOURCES: usize = 500;
 
 impl AncestorList {
-    /// Returns true if no origin may show the page in a frame, because the list has no source, or
-    /// only `'none'`.
+    /// Returns true if no origin may show the page, because the list is empty or contains only
+    /// `'none'`.
     pub(crate) fn is_none(&self) -> bool {
         match self.sources.as_slice() {
             [] => true,
@@ -54,19 +48,17 @@ impl AncestorList {
         }
     }
 
-    /// Returns true if a source names hosts, so the result depends on the viewer.
+    /// Returns true if a source names hosts. The result then depends on the viewer.
     pub(crate) fn names_hosts(&self) -> bool {
         self.sources.iter().any(|source| {
             HostSource::parse(source).is_some_and(|host| host.host != "*" && host.path_is_root())
         })
     }
 
-    /// Returns the sources as written, separated by a space.
     pub(crate) fn text(&self) -> String {
         self.sources.join(" ")
     }
 
-    /// Returns true if the viewer matches a source in this list.
     pub(crate) fn allows(&self, viewer: &ViewerMatch<'_>) -> bool {
         !self.is_none() && self.sources.iter().any(|source| viewer.matches(source))
     }
@@ -124,7 +116,6 @@ impl ViewerMatch<'_> {
     }
 }
 
-/// Returns true if the schemes are equal, or if http is upgraded to https.
 fn scheme_matches(policy: &str, viewer: &str) -> bool {
     policy.eq_ignore_ascii_case(viewer)
         || (policy.eq_ignore_ascii_case("http") && viewer == "https")
@@ -145,9 +136,8 @@ fn host_part_matches(pattern: &str, host: &str) -> bool {
     }
 }
 
-/// Matches a source's port. `default` is the default port for the viewer's scheme. `None` if http
-/// in the source was upgraded to https: in this case port 80 in the source matches the viewer's
-/// default port, and no other number matches.
+/// `default` is the viewer's default port. `None` means that http was upgraded to https: only port
+/// 80 then matches the viewer's default port.
 fn port_part_matches(pattern: Option<&str>, port: Option<u16>, default: Option<u16>) -> bool {
     match (pattern, default) {
         (None, _) => port.is_none(),
@@ -157,12 +147,11 @@ fn port_part_matches(pattern: Option<&str>, port: Option<u16>, default: Option<u
     }
 }
 
-/// A source with the form `[scheme "://"] host [":" port] [path]`.
+/// A source in the form `[scheme "://"] host [":" port] [path]`.
 struct HostSource<'a> {
     scheme: Option<&'a str>,
     host: &'a str,
     port: Option<&'a str>,
-    /// The path without query and fragment.
     path: &'a str,
 }
 
@@ -185,8 +174,7 @@ impl<'a> HostSource<'a> {
         (is_host(host) && port_is_good).then_some(Self { scheme, host, port, path })
     }
 
-    /// Returns true if the source's path is empty or "/". Other paths match nothing, because the
-    /// viewer is compared as an origin with the path "/".
+    /// Other paths match nothing, because the viewer is compared as an origin with the path "/".
     fn path_is_root(&self) -> bool {
         matches!(self.path, "" | "/")
     }
@@ -212,7 +200,6 @@ fn is_host(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns true if every list in `value` allows `viewer` to show `page` in a frame.
     fn allows(value: &str, page: &str, viewer: &str) -> bool {
         let (page, viewer) = (Url::parse(page).unwrap(), Url::parse(viewer).unwrap());
         let who = ViewerMatch { page: Some(&page), viewer: Some(&viewer) };

@@ -1,12 +1,5 @@
-//! Decides whether a page with another origin may show this page in a frame.
-//!
-//! Sources: HTML "X-Frame-Options" and CSP Level 3 `frame-ancestors`. If an enforced policy
-//! contains `frame-ancestors`, X-Frame-Options has no effect, and the viewer must match every such
-//! policy. Report-only policies and `<meta>` elements have no effect. A download, and a response
-//! with another type than HTML, can never be shown in a frame. The verdict keeps the policies, so
-//! that it can be evaluated again for another viewer.
-//!
-//! This depends only on headers, not on scripts that break out of frames.
+//! Decides from a page's headers whether pages on other origins may show it in a frame (HTML
+//! "X-Frame-Options" and CSP Level 3 `frame-ancestors`).
 
 use serde::Serialize;
 use url::Url;
@@ -17,20 +10,20 @@ use crate::{
     header_values::{self, HeaderList},
 };
 
-/// Maximum bytes that are kept from the deciding header, for people who read reports.
+/// Maximum bytes to keep from the deciding header, for people who read reports.
 const MAX_VALUE_BYTES: usize = 1024;
 
 const FRAME_OPTIONS: &str = "x-frame-options";
 
-/// Whether a page with another origin may show the page in a frame.
+/// Whether a page on another origin may show this page in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Every https page may show this page.
     Allowed,
-    /// Pages with another origin may not show this page.
+    /// Pages on other origins may not show this page.
     Blocked,
-    /// Only the origins that the policies list may show this page.
+    /// Only the origins in the policies may show this page.
     Conditional,
     /// Unknown, because there are no response headers.
     Unknown,
@@ -39,13 +32,13 @@ pub enum Verdict {
 /// The verdict on a page, and the header that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Framing {
-    /// The verdict for a viewer that does not appear in any list.
+    /// Verdict for a viewer that no list names.
     pub verdict: Verdict,
-    /// Stable name for the rule that decided, such as `x_frame_options_deny`.
+    /// The deciding rule's stable name, such as `x_frame_options_deny`.
     pub rule: &'static str,
-    /// Name of the deciding header, in lower case.
+    /// The deciding header's name, in lower case.
     pub header: Option<&'static str>,
-    /// Value of the deciding header, truncated to 1 KiB.
+    /// The deciding header's value, truncated to 1 KiB.
     pub value: Option<String>,
     #[serde(skip)]
     lists: Vec<AncestorList>,
@@ -54,8 +47,8 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// Returns true if `viewer` may show the page in a frame. `None` means an https origin that
-    /// does not appear in any list. As in a browser, a page without response headers may be shown.
+    /// Returns true if `viewer` may show this page in a frame. `None` is an https origin that no
+    /// list names.
     #[must_use]
     pub fn frameable(&self, viewer: Option<&Url>) -> bool {
         match self.verdict {
@@ -90,7 +83,6 @@ pub fn iframe_ok(protocol: &str, framing: &Framing, viewer: Option<&Url>) -> boo
     protocol.eq_ignore_ascii_case("https") && framing.frameable(viewer)
 }
 
-/// Evaluates a response's headers.
 pub(crate) fn evaluate(
     page: Option<&Url>,
     headers: &HeaderList,
@@ -125,11 +117,10 @@ pub(crate) fn evaluate(
     by_frame_options(&options)
 }
 
-/// Returns true if a browser does not show the page, because of its `Content-Disposition`.
+/// Returns true if `Content-Disposition` keeps a browser from showing the page.
 ///
 /// Any type except `inline` is a download (RFC 6266 4.2). As in Chromium, a type that is not a
-/// token counts as missing, and a missing type means `inline`. Several different values are an
-/// error, so the page is not shown.
+/// token means `inline`, and several different values are an error.
 fn is_download(values: &[String]) -> bool {
     let Some(first) = values.first() else { return false };
     let kind = first.split(';').next().unwrap_or_default().trim_matches([' ', '\t']);
@@ -137,7 +128,6 @@ fn is_download(values: &[String]) -> bool {
     is_type || values.iter().any(|value| value != first)
 }
 
-/// Evaluates `frame-ancestors` lists.
 fn by_ancestors(lists: Vec<AncestorList>, page: Option<&Url>, header: &'static str) -> Framing {
     let unknown = ViewerMatch { page, viewer: None };
     let text: Vec<String> = lists.iter().map(AncestorList::text).collect();
@@ -157,7 +147,7 @@ fn by_ancestors(lists: Vec<AncestorList>, page: Option<&Url>, header: &'static s
     framing
 }
 
-/// Evaluates X-Frame-Options for a viewer with another origin (HTML, "check a navigation response's
+/// Evaluates X-Frame-Options for a viewer on another origin (HTML, "check a navigation response's
 /// adherence to X-Frame-Options").
 fn by_frame_options(given: &[String]) -> Framing {
     let mut values: Vec<String> = given.iter().map(|value| frame_option(value)).collect();
@@ -174,7 +164,7 @@ fn by_frame_options(given: &[String]) -> Framing {
     Framing::new(verdict, rule).decided_by(FRAME_OPTIONS, &given.join(", "))
 }
 
-/// Returns a value in lower case, without the whitespace that Chromium ignores around it.
+/// Trims the whitespace that Chromium ignores.
 fn frame_option(value: &str) -> String {
     let is_space = |c: char| c.is_ascii_whitespace() || c == '\u{b}';
     value.trim_matches(is_space).to_ascii_lowercase()

@@ -1,8 +1,6 @@
-//! Finds the end of the head: the first token that makes a parser start the body.
+//! Finds the first token that makes a parser start the body (WHATWG HTML 13.2.6.4.3 to .6).
 //!
-//! Browsers take icon links only from the head, and a stray `<div>` or `<img>` moves everything
-//! after it into the body (WHATWG HTML 13.2.6.4.3 to .6: "before head", "in head", "after head").
-//! This module reads tags from the page's start up to this token and needs no tree.
+//! Most browsers take icon links only from the head, which a stray `<div>` or `<img>` ends.
 
 use memchr::memchr;
 
@@ -11,8 +9,7 @@ use crate::{
     tokens::{end_of_attributes, end_of_comment, end_of_name, end_tag},
 };
 
-/// Returns the byte offset where the body starts. Returns the page's length if the body does not
-/// start before the offset `enough`.
+/// Returns the byte offset where the body starts, or the page's length if it starts after `enough`.
 pub(crate) fn end(html: &[u8], enough: usize) -> usize {
     let mut at = 0;
     // Any text other than whitespace starts the body.
@@ -55,8 +52,6 @@ fn belongs_in_head(name: &[u8]) -> bool {
     NAMES.iter().any(|element| is(name, element))
 }
 
-/// Returns the offset after the element whose tag name starts at `at`: after its start tag, or
-/// after its end tag if its content is raw text or a template.
 fn element(html: &[u8], at: usize) -> Option<usize> {
     let name = tag_name(html, at);
     let after = tag(html, at)?;
@@ -69,12 +64,10 @@ fn element(html: &[u8], at: usize) -> Option<usize> {
     tag(html, after + length + 2)
 }
 
-/// Returns the offset after the tag whose name starts at `at`.
 fn tag(html: &[u8], at: usize) -> Option<usize> {
     end_of_attributes(html, end_of_name(html, at)?).map(|(end, _)| end)
 }
 
-/// Returns the offset after the next `>`.
 fn past(html: &[u8], at: usize) -> Option<usize> {
     memchr(b'>', html.get(at..)?).map(|found| at + found + 1)
 }

@@ -1,12 +1,9 @@
-//! Reads one header from a header list: joins duplicates, and splits at commas outside quotes.
-//!
-//! Source: Fetch, "get, decode, and split". Values are decoded isomorphically (each byte becomes
-//! the code point with the same number), so this never loses or rejects a byte.
+//! Reads one header from a list (Fetch, "get, decode, and split"). Values are decoded
+//! isomorphically, so no byte is lost.
 
-/// Header names and values in order of arrival, with duplicates.
+/// Names and values in arrival order, with duplicates.
 pub(crate) type HeaderList = [(String, Vec<u8>)];
 
-/// Returns all values of the header `name`, joined by `", "`. `None` if the header is missing.
 pub(crate) fn combined(headers: &HeaderList, name: &str) -> Option<String> {
     let mut joined: Option<String> = None;
     for value in lines(headers, name) {
@@ -21,7 +18,6 @@ pub(crate) fn combined(headers: &HeaderList, name: &str) -> Option<String> {
     joined
 }
 
-/// Iterates over the raw values of the header `name`, in order.
 pub(crate) fn lines<'a>(headers: &'a HeaderList, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     headers
         .iter()
@@ -29,14 +25,12 @@ pub(crate) fn lines<'a>(headers: &'a HeaderList, name: &'a str) -> impl Iterator
         .map(|(_, value)| value.as_slice())
 }
 
-/// Returns all values of the header `name`: each line split at commas outside quoted strings. As in
-/// Chromium, and unlike in Fetch, a quoted string ends with its line.
+/// As in Chromium, and unlike in Fetch, a quoted string ends with its line.
 pub(crate) fn values(headers: &HeaderList, name: &str) -> Vec<String> {
     let lines = lines(headers, name).map(isomorphic);
     lines.flat_map(|line| split(&line).into_iter().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// Splits a value at commas outside quoted strings.
 pub(crate) fn split(joined: &str) -> Vec<&str> {
     let bytes = joined.as_bytes();
     let mut values = Vec::new();
@@ -57,12 +51,10 @@ pub(crate) fn split(joined: &str) -> Vec<&str> {
     values
 }
 
-/// Decodes each byte to the code point with the same number.
 pub(crate) fn isomorphic(value: &[u8]) -> String {
     value.iter().map(|byte| char::from(*byte)).collect()
 }
 
-/// Returns true if the string is a token by RFC 9110, as types and parameter names are.
 pub(crate) fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))

@@ -1,8 +1,5 @@
-//! Reads icon links: the `link` elements that declare an icon, and their URLs.
-//!
-//! Sources: WHATWG HTML 4.6.8.8 and 4.2.3. `rel` is a set of tokens: `icon` counts at any position,
-//! names for apple-touch-icons form a separate class, and `mask-icon` is never an icon for a tab.
-//! Links inside comments, templates, scripts and `noscript` elements do not count.
+//! Reads the `link` elements that declare an icon (WHATWG HTML 4.6.8.8 and 4.2.3). `mask-icon` is
+//! never an icon for a tab.
 
 use std::borrow::Cow;
 
@@ -15,57 +12,54 @@ use crate::{
     url_rules::with_two_slashes,
 };
 
-/// Maximum bytes in an `href`; longer ones are skipped and counted. This is enough for a candidate,
-/// which has at most 16 KiB after its character references are decoded.
+/// Maximum length in bytes of an icon link's attribute, before its character references are
+/// decoded. Longer attributes are ignored.
 const MAX_HREF_BYTES: usize = 64 << 10;
 
-/// Maximum bytes in a `data:` URL that we check for an icon without bytes. The URL may specify its
-/// type, as in `data:image/x-icon;base64,`.
+/// Maximum length in bytes of a `data:` URL that may declare an icon without bytes.
 const MAX_NO_ICON_BYTES: usize = 64;
 
-/// Maximum bytes that are kept from a `rel`, `type`, `sizes` or `media` attribute. Useful values
-/// are shorter.
+/// Maximum bytes to keep from a `rel`, `type`, `sizes` or `media` attribute.
 const MAX_ATTRIBUTE_BYTES: usize = 256;
 
-/// Which kind of icon a link declares.
+/// Kind of icon that a link declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IconClass {
-    /// An icon: `rel` contains the token `icon`.
+    /// `rel` contains the token `icon`.
     Icon,
-    /// A touch icon: `rel` contains `apple-touch-icon` or `apple-touch-icon-precomposed`, but not
-    /// `icon`.
+    /// `rel` contains `apple-touch-icon` or `apple-touch-icon-precomposed`, but not `icon`.
     AppleTouch,
 }
 
 /// An icon that a page declares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IconLink {
-    /// Absolute URL, resolved against the base URL, with its fragment.
+    /// Absolute URL with its fragment.
     pub href: String,
-    /// The tokens in `rel` in lower case, separated by one space.
+    /// Tokens from `rel` in lower case, separated by one space.
     pub rel: String,
-    /// The `type` attribute as written. This is often wrong.
+    /// The `type` attribute as written, which is often wrong.
     #[serde(rename = "type")]
     pub mime: Option<String>,
-    /// The `sizes` attribute as written; [`crate::sizes::parse`] reads it.
+    /// The `sizes` attribute as written. [`crate::sizes::parse`] parses it.
     pub sizes: Option<String>,
     /// The `media` attribute as written.
     pub media: Option<String>,
-    /// True if the link is in the body, where browsers other than Firefox ignore it.
+    /// True if this link is in the body, where browsers other than Firefox ignore it.
     pub in_body: bool,
-    /// Which kind of icon this is.
+    /// Kind of this icon.
     pub class: IconClass,
 }
 
 impl IconLink {
-    /// Returns true if the link has no `media`, or if they match a light page on a screen.
+    /// Returns true if this link has no `media`, or one that matches a light page on a screen.
     pub(crate) fn is_for_light_page(&self) -> bool {
         self.media.as_deref().is_none_or(matches_light_page)
     }
 
-    /// Returns true for `data:,` and similar URLs: an icon without bytes. Authors use this to
-    /// declare that there is no icon and /favicon.ico should not be requested.
+    /// Returns true for an icon without bytes, such as `data:,`, by which authors declare that
+    /// there is no icon.
     pub(crate) fn declares_no_icon(&self) -> bool {
         let href = &self.href;
         self.is_for_light_page()
@@ -79,7 +73,7 @@ impl IconLink {
     }
 }
 
-/// Returns true if an undecoded `rel` names an icon in either class.
+/// Returns true if an undecoded `rel` names an icon of either class.
 pub(crate) fn names_icon(rel: &[u8]) -> bool {
     // This excludes nearly all links. Only a character reference could hide the token.
     if !rel.contains(&b'&') && !rel.windows(4).any(|word| word.eq_ignore_ascii_case(b"icon")) {
@@ -99,26 +93,21 @@ fn class_of(rel: &str) -> Option<IconClass> {
     }
 }
 
-/// Decodes an attribute's value as the tokenizer would: NUL becomes U+FFFD, and character
-/// references are decoded once.
+/// Like the tokenizer, replaces NUL by U+FFFD and decodes character references once.
 fn attribute_text(decoded: &str) -> String {
     htmlize::unescape_attribute(decoded.replace('\0', "\u{fffd}")).into_owned()
 }
 
-/// Reads the attributes on one page's links.
 pub(crate) struct LinkReader<'a> {
-    /// The parsed bytes. All ranges refer to them.
     pub(crate) html: &'a [u8],
-    /// The parsed bytes' encoding.
     pub(crate) charset: &'a Charset,
-    /// Base URL. Without one, only absolute URLs resolve.
+    /// Base URL. Without this base, only absolute URLs resolve.
     pub(crate) base: Option<&'a Url>,
     /// Byte offset where the body starts.
     pub(crate) head_end: usize,
 }
 
 impl LinkReader<'_> {
-    /// Returns an attribute's value. `None` if the attribute is absent or longer than `max_bytes`.
     pub(crate) fn text(&self, span: Option<&ByteRange>, max_bytes: usize) -> Option<String> {
         let bytes = self.html.get(span?.clone())?;
         (bytes.len() <= max_bytes).then(|| attribute_text(&self.charset.decode_piece(bytes)))
@@ -145,14 +134,12 @@ impl LinkReader<'_> {
         })
     }
 
-    /// Returns the value of a `type`, `sizes` or `media` attribute, truncated to its limit.
     fn hint(&self, span: Option<&ByteRange>) -> Option<String> {
         let text = self.text(span, MAX_HREF_BYTES)?;
         Some(shortened(&text).to_owned())
     }
 
-    /// Resolves a URL against the base ("encoding-parse a URL" in HTML). Characters beyond ASCII in
-    /// a query are encoded in the page's encoding.
+    /// Encodes the query in the page's encoding ("encoding-parse a URL" in HTML).
     pub(crate) fn resolve(&self, href: &str) -> Option<Url> {
         let (options, href) = (Url::options().base_url(self.base), with_two_slashes(href));
         if self.charset.encoding == UTF_8 || href.is_ascii() {
@@ -163,13 +150,11 @@ impl LinkReader<'_> {
     }
 }
 
-/// Returns a function that encodes a query. If the encoding lacks a character, it becomes a numeric
-/// character reference.
+/// A character that the encoding lacks becomes a numeric character reference.
 fn encoder(encoding: &'static Encoding) -> impl Fn(&str) -> Cow<'_, [u8]> {
     move |text| Cow::Owned(encoding.encode(text).0.into_owned())
 }
 
-/// Returns the longest prefix up to [`MAX_ATTRIBUTE_BYTES`] that ends between characters.
 fn shortened(text: &str) -> &str {
     let mut end = text.len().min(MAX_ATTRIBUTE_BYTES);
     while !text.is_char_boundary(end) {

@@ -1,11 +1,5 @@
-//! Parses a page: its charset, title and icon links, whether it may be shown in a frame, and, if
-//! the caller requests them, its links and its text. This crate also parses robots.txt and
-//! sitemaps, converts pages to simple HTML, and decides which URLs and addresses may be requested.
-//!
-//! Every function is pure: bytes in, values out. Pages never cause an error: a broken page gives
-//! its readable parts, and items over a limit are counted. Every collection that a page can grow
-//! has a limit, which is documented where it is used. This crate does not depend on WARC, Postgres,
-//! sockets, files or clocks.
+//! Parses pages, robots.txt and sitemaps, and decides which URLs and addresses may be requested.
+//! Every function is pure. A broken page yields its readable parts, never an error.
 //!
 //! Sources: the WHATWG HTML, Encoding, Fetch, URL and MIME Sniffing standards, CSP Level 3, RFC
 //! 9309 and IANA's special-purpose address registries.

@@ -1,11 +1,4 @@
-//! A page's links: to other pages, and to the requisites that a browser needs to show the page.
-//!
-//! Links are collected in the same pass over the markup as everything else, but only if the caller
-//! requests them. This module decides which elements count: elements inside comments, scripts,
-//! templates or SVG do not. Elements inside `noscript` count, because we do not run scripts.
-//! Invariants: every link is an http or https URL with at most [`MAX_URL_BYTES`], without user
-//! name, password and fragment; a page has at most [`MAX_LINKS_PER_PAGE`]; skipped links are
-//! counted. This module does not depend on which links are followed, or on when two URLs are equal.
+//! A page's links to other pages, and to the requisites that a browser needs to show it.
 
 mod finder;
 mod link;
@@ -25,34 +18,33 @@ use crate::{
     url_rules::{MAX_URL_BYTES, requested_form},
 };
 
-/// Maximum length in bytes of an attribute with one URL: four times the longest URL, because
-/// whitespace is removed and character references take more bytes than their characters.
+/// Maximum length in bytes of an attribute with one URL: four times the maximum URL length.
 const MAX_ATTRIBUTE_BYTES: usize = 4 * MAX_URL_BYTES;
 
-/// Maximum bytes in a `srcset` attribute. Real ones have a few kilobytes.
+/// Maximum length in bytes of a `srcset` attribute. Real ones have a few kilobytes.
 const MAX_SRCSET_BYTES: usize = 64 << 10;
 
 /// A page's links, pictures and robots directives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PageLinks {
-    /// The links in document order, at most [`MAX_LINKS_PER_PAGE`]; a URL may occur several times.
+    /// Links in document order, at most [`MAX_LINKS_PER_PAGE`]. A URL may occur several times.
     pub links: Vec<PageLink>,
-    /// How many links were skipped, by reason.
+    /// Skipped links by reason.
     pub left_out: LinksLeftOut,
-    /// The first pictures' file names, even if requisites are not requested.
+    /// File names of the first pictures, even if requisites are not requested.
     pub pictures: Vec<String>,
-    /// The directives for the robot from `meta` elements and the header `X-Robots-Tag` together.
+    /// Robots directives from the page and its headers.
     pub robots: RobotsDirectives,
 }
 
-/// Links that were skipped, by reason.
+/// Skipped links by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LinksLeftOut {
     /// Links after the first [`MAX_LINKS_PER_PAGE`]. A `srcset` that was not read counts as one.
     pub over_limit: usize,
-    /// Links longer than [`MAX_URL_BYTES`], and attributes that are too long to be read.
+    /// Links longer than [`MAX_URL_BYTES`], and attributes that are too long.
     pub too_long: usize,
-    /// Links with another scheme, such as `javascript:`, `mailto:`, `data:` and `tel:`.
+    /// Links with another scheme, such as `javascript:` and `mailto:`.
     pub other_scheme: usize,
     /// Links that are not URLs.
     pub unparsable: usize,
@@ -61,7 +53,7 @@ pub struct LinksLeftOut {
 }
 
 impl LinksLeftOut {
-    /// Returns the total over all reasons.
+    /// Returns the total count.
     #[must_use]
     pub fn sum(&self) -> usize {
         let Self { over_limit, too_long, other_scheme, unparsable, empty } = self;
@@ -70,7 +62,6 @@ impl LinksLeftOut {
 }
 
 impl LinkFinder {
-    /// Resolves the links. `reader` has the page's base and its bytes' encoding.
     pub(crate) fn resolved(&self, reader: &LinkReader<'_>) -> PageLinks {
         let mut found = PageLinks { robots: self.robots, ..PageLinks::default() };
         found.left_out.over_limit = self.left_out;
@@ -84,7 +75,6 @@ impl LinkFinder {
 }
 
 impl PageLinks {
-    /// Adds an attribute's links.
     fn read(&mut self, attribute: &LinkAttribute, reader: &LinkReader<'_>) {
         if self.links.len() >= MAX_LINKS_PER_PAGE {
             self.left_out.over_limit += 1;
@@ -118,7 +108,6 @@ impl PageLinks {
         }
     }
 
-    /// Adds a link, or counts why this link is skipped.
     fn push(&mut self, text: &str, attribute: &LinkAttribute, reader: &LinkReader<'_>) {
         let left_out = &mut self.left_out;
         if self.links.len() >= MAX_LINKS_PER_PAGE {
@@ -148,8 +137,7 @@ impl PageLinks {
     }
 }
 
-/// Returns an attribute's value. Most values are ASCII without character references, and need no
-/// decoding because every encoding in which we parse a page is the same for ASCII.
+/// Most values are ASCII without character references, and need no decoding.
 fn text<'a>(bytes: &'a [u8], span: &ByteRange, reader: &LinkReader<'_>) -> Cow<'a, str> {
     let is_plain = bytes.is_ascii() && memchr::memchr2(b'&', 0, bytes).is_none();
     match str::from_utf8(bytes).ok().filter(|_| is_plain) {
@@ -158,8 +146,6 @@ fn text<'a>(bytes: &'a [u8], span: &ByteRange, reader: &LinkReader<'_>) -> Cow<'
     }
 }
 
-/// Returns a path's last segment, without its query. `None` if this segment is empty, or if the URL
-/// is too long or has another scheme, such as `data:`.
 fn file_name(value: &[u8]) -> Option<String> {
     let value = value.trim_ascii();
     if value.len() > MAX_URL_BYTES || has_other_scheme(value) {
@@ -170,8 +156,6 @@ fn file_name(value: &[u8]) -> Option<String> {
     (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
 }
 
-/// Returns true if an attribute starts with a scheme other than http and https, such as an image in
-/// a `data:` URL.
 fn has_other_scheme(bytes: &[u8]) -> bool {
     let start = bytes.iter().position(|byte| *byte > b' ').unwrap_or(bytes.len());
     let bytes = bytes.get(start..).unwrap_or_default();

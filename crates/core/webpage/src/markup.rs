@@ -1,10 +1,5 @@
-//! Finds the title, the base URL, the icon links and the meta elements in one pass over the markup.
-//!
-//! This works on bytes whose markup is ASCII and returns byte ranges, so that only the kept parts
-//! are decoded, after the encoding is known. This module decides which elements count (WHATWG HTML
-//! 13.2.6); [`Tokens`] finds the tags, and [`Nesting`] tracks their namespace. Invariant: no tree
-//! is kept, so time and memory are linear in the page's size. This module does not depend on what
-//! titles and links mean.
+//! Finds the title, the base URL, the icon links and the meta elements in one pass over the markup
+//! (WHATWG HTML 13.2.6). It returns byte ranges, so that only the needed parts are decoded.
 
 use std::borrow::Cow;
 
@@ -16,31 +11,23 @@ use crate::{
     tokens::{Attributes, ByteRange, RawText, Tag, Tokens},
 };
 
-/// Maximum icon links that are kept per page; further ones are counted. At most 50 become
-/// candidates, but some links are duplicates or not URLs.
+/// Maximum icon links to keep per page. Links beyond this limit are only counted. At most 50 become
+/// candidates, but some are duplicates or invalid.
 pub(crate) const MAX_LINKS: usize = 1000;
 
-/// The position of a page's title.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TitleSpan {
-    /// The title element is missing.
     Absent,
-    /// The title element contains no text.
     Empty,
-    /// The title element contains text.
     Text {
-        /// The text's range.
         span: ByteRange,
-        /// True if an end tag closes the element.
+        /// True if an end tag closes this element.
         closed: bool,
     },
 }
 
-/// The position of a `link` element whose `rel` names an icon, and its attributes' positions.
-/// `None` if an attribute is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LinkSpan {
-    /// The tag's byte offset.
     pub(crate) at: usize,
     pub(crate) rel: Option<ByteRange>,
     pub(crate) href: Option<ByteRange>,
@@ -49,43 +36,36 @@ pub(crate) struct LinkSpan {
     pub(crate) media: Option<ByteRange>,
 }
 
-/// The elements that count on a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Markup {
-    /// The first title element.
     pub(crate) title: TitleSpan,
-    /// The `href` on the first `base` element that has one.
+    /// The `href` of the first `base` element that has one.
     pub(crate) base: Option<ByteRange>,
     /// Icon links in tree order, at most [`MAX_LINKS`].
     pub(crate) links: Vec<LinkSpan>,
-    /// Icon links beyond [`MAX_LINKS`].
     pub(crate) links_left_out: usize,
-    /// The encoding that the first `meta` element with an encoding declares.
+    /// Encoding that the first `meta` element with an encoding declares.
     pub(crate) meta_encoding: Option<&'static Encoding>,
 }
 
-/// Receives a page's HTML elements during the pass, for results that only some callers request.
+/// Receives a page's HTML elements during the pass.
 pub(crate) trait TagVisitor {
-    /// Receives any tag, before it changes the nesting and before the other functions are called.
+    /// Receives any tag before it changes the nesting, and before the other calls.
     #[inline]
     fn before_tag(&mut self, _html: &[u8], _tag: &Tag, _nesting: &Nesting) {}
 
-    /// Receives an HTML element's start tag.
     fn start_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting);
 
     /// Receives any end tag except those that close raw text.
     #[inline]
     fn end_tag(&mut self, _html: &[u8], _tag: &Tag, _nesting: &Nesting) {}
 
-    /// Receives an element's raw text, after its start tag.
     fn raw_text(&mut self, html: &[u8], tag: &Tag, text: &ByteRange, nesting: &Nesting);
 
-    /// Receives the page's end.
     #[inline]
     fn end(&mut self, _html: &[u8], _nesting: &Nesting) {}
 }
 
-/// Passes everything to both visitors, to the first one first.
 impl<A: TagVisitor, B: TagVisitor> TagVisitor for (A, B) {
     fn before_tag(&mut self, html: &[u8], tag: &Tag, nesting: &Nesting) {
         self.0.before_tag(html, tag, nesting);
@@ -113,7 +93,6 @@ impl<A: TagVisitor, B: TagVisitor> TagVisitor for (A, B) {
     }
 }
 
-/// A visitor that does nothing and costs nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct NoVisitor;
 
@@ -125,8 +104,8 @@ impl TagVisitor for NoVisitor {
     fn raw_text(&mut self, _: &[u8], _: &Tag, _: &ByteRange, _: &Nesting) {}
 }
 
-/// Reads the page in one pass, and passes its tags to `visitor`. If `wants_meta` is true, this also
-/// reads the encoding from `meta` elements, which takes a little longer.
+/// With `wants_meta`, this also reads the encoding from `meta` elements, which takes a little
+/// longer.
 pub(crate) fn read(
     html: &[u8],
     is_icon: fn(&[u8]) -> bool,
@@ -155,8 +134,7 @@ pub(crate) fn read(
     reader.markup
 }
 
-/// Returns how an element's raw text ends. `None` if its content is markup (13.2.6.4.4 and .7, with
-/// scripting enabled).
+/// `None` if the element's content is markup (13.2.6.4.4 and .7, with scripting enabled).
 #[inline(always)]
 pub(crate) fn raw_text(name: &[u8]) -> Option<RawText> {
     let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
@@ -178,13 +156,12 @@ pub(crate) fn raw_text(name: &[u8]) -> Option<RawText> {
     is(element).then_some(RawText::UntilEndTag(element))
 }
 
-/// Collects the elements that count.
 struct MarkupReader<'a> {
     html: &'a [u8],
     is_icon: fn(&[u8]) -> bool,
     wants_meta: bool,
     has_title: bool,
-    /// Whether the title's start tag was read, but not its text.
+    /// True if the title's start tag was read, but not its text.
     awaits_text: bool,
     markup: Markup,
 }
@@ -205,7 +182,6 @@ impl<'a> MarkupReader<'a> {
         self.html.get(span.clone()).unwrap_or_default()
     }
 
-    /// Reads an HTML start tag.
     #[inline(always)]
     fn start(&mut self, tag: &Tag, nesting: &Nesting) {
         let name = tag.name(self.html);
@@ -222,7 +198,6 @@ impl<'a> MarkupReader<'a> {
         }
     }
 
-    /// Reads the text in the element whose start tag was read last.
     fn raw_text(&mut self, tag: &Tag, text: ByteRange) {
         if !std::mem::take(&mut self.awaits_text) {
             return;
@@ -272,8 +247,8 @@ impl<'a> MarkupReader<'a> {
         }
     }
 
-    /// Reads the encoding from a `meta` element: from its charset attribute, or else from its
-    /// content-type pragma (13.2.6.4.4).
+    /// Reads the encoding from a `meta` element's charset attribute, or else its content-type
+    /// pragma (13.2.6.4.4).
     fn meta(&mut self, tag: &Tag) {
         if self.markup.meta_encoding.is_some() {
             return;
@@ -291,13 +266,11 @@ impl<'a> MarkupReader<'a> {
         self.markup.meta_encoding = encoding.map(prescan::as_declared_by_meta);
     }
 
-    /// Returns the value's range for the first attribute with this name.
     fn attribute(&self, tag: &Tag, wanted: &[u8]) -> Option<ByteRange> {
         let mut attributes = self.attributes(tag);
         attributes.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
     }
 
-    /// Decodes the character references in a value that should be ASCII.
     fn unescaped(&self, span: &ByteRange) -> Cow<'a, [u8]> {
         let bytes = self.bytes(span);
         if !bytes.contains(&b'&') {

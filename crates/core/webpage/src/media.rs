@@ -1,13 +1,10 @@
-//! Evaluates the media queries that icons use, for a light page or picture on a computer's screen.
-//!
-//! Invariants: a query that is malformed or not supported never matches, and the other queries in
-//! its list still count; work is linear in the list's length. This module does not depend on where
-//! a list is written.
+//! Evaluates the media queries that icons use, for a light page on a computer's screen. A malformed
+//! or unsupported query never matches.
 
-/// Width and height in CSS pixels of the screen, and of the browser window.
+/// Width and height of the screen and the browser window in CSS pixels.
 const SCREEN: [f64; 2] = [1280.0, 720.0];
 
-/// Returns true if a list of media queries, the value of a `media` attribute, matches.
+/// Returns true if a list of media queries matches.
 ///
 /// ```
 /// use everytab_webpage::media::matches_light_page;
@@ -22,8 +19,8 @@ pub fn matches_light_page(list: &str) -> bool {
     matches_light(list, SCREEN)
 }
 
-/// Returns true if a list of media queries matches for a light scheme with this width and height in
-/// CSS pixels.
+/// Returns true if a list of media queries matches for a light scheme and this viewport in CSS
+/// pixels.
 ///
 /// ```
 /// use everytab_webpage::media::matches_light;
@@ -38,7 +35,7 @@ pub fn matches_light(list: &str, viewport: [f64; 2]) -> bool {
     list.is_empty() || list.split(',').any(|text| query(text.trim(), viewport) == Some(true))
 }
 
-/// Evaluates a query. `None` if it is malformed or not supported.
+/// `None` if this query is malformed or not supported.
 fn query(text: &str, viewport: [f64; 2]) -> Option<bool> {
     let (is_negated, rest) = match text.split_once(' ') {
         Some(("not", rest)) => (true, rest),
@@ -58,7 +55,7 @@ fn query(text: &str, viewport: [f64; 2]) -> Option<bool> {
     Some(matches != is_negated)
 }
 
-/// Evaluates a feature in parentheses. `None` if it is malformed or not supported.
+/// `None` if this feature is malformed or not supported.
 fn feature(text: &str, [width, height]: [f64; 2]) -> Option<bool> {
     let (name, value) = text.strip_prefix('(')?.strip_suffix(')')?.split_once(':')?;
     let value = value.trim();

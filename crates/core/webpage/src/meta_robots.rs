@@ -1,43 +1,37 @@
-//! Reads a page's directives for robots from `meta` elements and the header `X-Robots-Tag`.
-//!
-//! Only prohibitions count, so `all`, `index` and `follow` change nothing, and each source can only
-//! add prohibitions. Source: "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications" in
-//! Google Search Central; no standard exists. This module does not depend on how a robot obeys
-//! them.
+//! Reads a page's robots directives from `meta` elements and `X-Robots-Tag` headers ("Robots meta
+//! tag, data-nosnippet, and X-Robots-Tag specifications" in Google Search Central).
 
 use serde::Serialize;
 
 use crate::header_values::{HeaderList, isomorphic, lines};
 
-/// Directives with a value after a colon. If a colon follows one of these names, the name is not a
-/// robot's product token.
+/// Directives with a value after a colon. Other names before a colon are product tokens of robots.
 const WITH_VALUE: [&str; 4] =
     ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
 
-/// Maximum bytes that are read from a header field. Real ones have less than a hundred.
+/// Maximum bytes to read from a header field. Real ones have less than a hundred.
 const MAX_LINE_BYTES: usize = 4 << 10;
 
-/// Directives by which a page restricts robots.
+/// Prohibitions for robots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct RobotsDirectives {
-    /// `noindex` or `none`: searches must not find the page.
+    /// `noindex` or `none`: searches must not find this page.
     pub is_noindex: bool,
-    /// `nofollow` or `none`: robots must not follow the page's links.
+    /// `nofollow` or `none`: robots must not follow the links on this page.
     pub is_nofollow: bool,
-    /// `noarchive`: copies of the page may not be kept or shown.
+    /// `noarchive`: copies of this page must not be kept or shown.
     pub is_noarchive: bool,
 }
 
 impl RobotsDirectives {
-    /// Parses the `content` in a `meta` element for robots.
+    /// Parses the `content` of a robots `meta` element.
     #[must_use]
     pub fn of_meta(content: &str) -> Self {
         content.split([',', ';']).map(Self::of_piece).fold(Self::default(), Self::with)
     }
 
-    /// Parses a response's `X-Robots-Tag` fields. In a field, a robot's name such as `otherbot:`
-    /// limits the directives after it to that robot, up to the next name. `robot` is our product
-    /// token. `headers` are pairs of name and value in their order, with duplicates.
+    /// Parses `X-Robots-Tag` fields. A name such as `otherbot:` limits the directives after it to
+    /// that robot.
     #[must_use]
     pub fn of_headers(headers: &[(String, Vec<u8>)], robot: &str) -> Self {
         let headers: &HeaderList = headers;
@@ -62,7 +56,7 @@ impl RobotsDirectives {
         all
     }
 
-    /// Combines two sets of directives: the result has every prohibition in either set.
+    /// Returns the union of the prohibitions.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -72,7 +66,7 @@ impl RobotsDirectives {
         }
     }
 
-    /// Parses a piece without commas. Directives separated only by spaces count, too.
+    /// Parses a piece without commas. Directives may also be separated by spaces.
     fn of_piece(piece: &str) -> Self {
         // A directive's value is not a directive, as in `max-image-preview: none`.
         if piece.contains(':') {
@@ -89,7 +83,6 @@ impl RobotsDirectives {
     }
 }
 
-/// Returns true if a string before a colon can be a robot's product token.
 fn is_robot(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'*');
     !name.is_empty()
@@ -101,7 +94,6 @@ fn is_robot(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Writes the prohibitions as letters: i (noindex), f (nofollow), a (noarchive).
     fn letters(said: RobotsDirectives) -> String {
         let flags = [(said.is_noindex, 'i'), (said.is_nofollow, 'f'), (said.is_noarchive, 'a')];
         flags.iter().filter(|(is_set, _)| *is_set).map(|(_, letter)| letter).collect()

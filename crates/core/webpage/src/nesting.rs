@@ -1,23 +1,17 @@
-//! Tracks the namespace of tags, and whether they are in a template or frameset. This is the part
-//! of tree construction (WHATWG HTML 13.2.6) that decides what a page's tags mean.
+//! Tracks the namespace of each tag, and whether it is in a template or frameset (WHATWG HTML
+//! 13.2.6).
 //!
-//! We keep open foreign elements, their integration points, and templates, but no other elements.
-//! If an end tag in foreign content belongs to a common container, such as `div`, we therefore
-//! assume that this container is open outside the foreign content. At most [`MAX_DEPTH`] elements
-//! are kept, and deeper ones are not tracked.
+//! HTML elements are not tracked. If foreign content contains an end tag for a common container,
+//! such as `div`, we assume that this container is open.
 
 use crate::tokens::{ByteRange, Tag};
 
-/// Maximum number of open elements that are tracked. Browsers nest a few hundred levels deep; real
-/// SVG drawings have about a dozen.
+/// Maximum open elements that are tracked. Real SVG drawings nest about a dozen deep.
 const MAX_DEPTH: usize = 64;
 
-/// Whether a start tag creates an HTML element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ElementKind {
-    /// The element is an HTML element.
     Html,
-    /// The element is an SVG or MathML element.
     Foreign,
 }
 
@@ -33,7 +27,6 @@ enum OpenKind {
     Foreign(Namespace),
     /// A foreign element that contains HTML.
     IntegrationPoint,
-    /// A `template` element.
     Template,
 }
 
@@ -43,7 +36,6 @@ struct OpenElement {
     name: ByteRange,
 }
 
-/// The open foreign elements, integration points and templates.
 #[derive(Debug, Default)]
 pub(crate) struct Nesting {
     open: Vec<OpenElement>,
@@ -52,7 +44,6 @@ pub(crate) struct Nesting {
 }
 
 impl Nesting {
-    /// Returns the current node's namespace if it is foreign and not an integration point.
     fn foreign(&self) -> Option<Namespace> {
         match self.open.last()?.kind {
             OpenKind::Foreign(namespace) => Some(namespace),
@@ -60,23 +51,20 @@ impl Nesting {
         }
     }
 
-    /// Returns true if the current node is foreign and not an integration point.
     pub(crate) fn is_foreign(&self) -> bool {
         self.foreign().is_some()
     }
 
-    /// Returns true outside templates, because a template's content is a separate document.
+    /// Returns true outside templates, whose content is a separate document.
     pub(crate) fn is_in_document(&self) -> bool {
         self.templates == 0
     }
 
-    /// Returns true if text at this position is part of the document, not of a template, a drawing
-    /// or a formula.
+    /// Returns true outside templates, drawings and formulas.
     pub(crate) fn is_plain(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Returns true in a frameset, where nearly all tags are ignored.
     pub(crate) fn is_in_frameset(&self) -> bool {
         self.framesets > 0
     }
@@ -93,14 +81,12 @@ impl Nesting {
         self.templates -= closed.filter(|open| open.kind == OpenKind::Template).count();
     }
 
-    /// Closes foreign elements up to the HTML that contains them.
     fn leave_foreign(&mut self) {
         while self.is_foreign() {
             self.open.pop();
         }
     }
 
-    /// Processes a start tag and returns its element's kind.
     #[inline(always)]
     pub(crate) fn start(&mut self, html: &[u8], tag: &Tag) -> ElementKind {
         let name = tag.name(html);
@@ -156,7 +142,6 @@ impl Nesting {
         name.is_some_and(|name| name.eq_ignore_ascii_case(b"annotation-xml"))
     }
 
-    /// Processes an end tag.
     #[inline]
     pub(crate) fn end(&mut self, html: &[u8], tag: &Tag) {
         if self.framesets > 0 && tag.name(html).eq_ignore_ascii_case(b"frameset") {
@@ -200,7 +185,7 @@ fn is_named(html: &[u8], open: &OpenElement, name: &[u8]) -> bool {
 }
 
 fn is_one_of(name: &[u8], sorted_names: &[&str]) -> bool {
-    /// Maximum length in bytes of the names in the lists (`blockquote`).
+    /// Length of the longest name in these lists (`blockquote`).
     const MAX_NAME_LENGTH: usize = 10;
     let mut lower = [0; MAX_NAME_LENGTH];
     let Some(lower) = lower.get_mut(..name.len()) else { return false };
@@ -310,7 +295,6 @@ fn leaves_foreign(name: &[u8], tag: &Tag, html: &[u8]) -> bool {
     is_one_of(name, &NEVER_FOREIGN) || (name.eq_ignore_ascii_case(b"font") && has_font_attribute())
 }
 
-/// Returns true for an `annotation-xml` element that declares HTML content.
 fn holds_html(html: &[u8], tag: &Tag) -> bool {
     let encoding = tag.attributes(html).find(|(name, _)| name.eq_ignore_ascii_case(b"encoding"));
     encoding.and_then(|(_, value)| html.get(value)).is_some_and(|value| {
@@ -324,7 +308,6 @@ mod tests {
     use super::*;
     use crate::tokens::Tokens;
 
-    /// Returns the names of the HTML start tags that are in the document.
     fn html_tags(html: &str) -> String {
         let bytes = html.as_bytes();
         let mut tokens = Tokens::new(bytes);

@@ -1,4 +1,4 @@
-//! Reads a whole page: its URL, response headers and body.
+//! Reads a page from its URL, response headers and body.
 
 use std::borrow::Cow;
 
@@ -18,25 +18,25 @@ use crate::{
     title::Title,
 };
 
-/// Maximum bytes in a `base` element's `href`: four times the longest URL that is requested.
+/// Maximum length in bytes of a `base` element's `href`: four times the maximum URL length.
 const MAX_BASE_BYTES: usize = 8 << 10;
 
-/// Maximum total bytes in a page's icon URLs. Icons beyond this limit are only counted, so that a
-/// page with a long base URL and many links cannot fill memory.
+/// Maximum total size in bytes of a page's icon URLs. Icons that would exceed this limit are only
+/// counted.
 const MAX_ICON_URL_BYTES: usize = 1 << 20;
 
-/// Everything that is read from a page, except its links and text.
+/// A page's data, except its links and text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The document's URL. `None` if the given string is not a URL.
     pub url: Option<Url>,
     /// The document's title.
     pub title: Title,
-    /// The encoding's name by the Encoding Standard, in lower case.
+    /// The encoding's name in the Encoding Standard, in lower case.
     pub charset: String,
-    /// Where the encoding was declared.
+    /// Where this encoding was declared.
     pub charset_source: CharsetSource,
-    /// Base for relative URLs: the `base` element's URL, or the document's.
+    /// Base for relative URLs: the URL in the `base` element, or the document's URL.
     pub base: Option<Url>,
     /// Declared icons in document order, without the implied /favicon.ico.
     pub icons: Vec<IconLink>,
@@ -44,23 +44,21 @@ pub struct Page {
     pub icons_over_limit: usize,
     /// Icon links whose `href` is absent, empty, too long or not a URL.
     pub icons_without_url: usize,
-    /// True if the page declares `data:,`: this means that there is no icon, and /favicon.ico must
-    /// not be requested.
+    /// True if this page declares the icon `data:,`, so that /favicon.ico must not be requested.
     pub no_favicon: bool,
-    /// Whether a page with another origin may show this page in a frame.
+    /// Whether a page on another origin may show this page in a frame.
     pub framing: Framing,
 }
 
-/// Reads a page. This never fails: a broken page gives its readable parts.
+/// Reads a page. A broken page yields its readable parts, never an error.
 ///
-/// `url` is the response's URL. `headers` are pairs of name and value in their order, with
-/// duplicates. `body` must not have transfer or content codings.
+/// `headers` are in their order, with duplicates. `body` must not have transfer or content codings.
 #[must_use]
 pub fn understand(url: &str, headers: &[(String, Vec<u8>)], body: &[u8]) -> Page {
     read_page(url, headers, body, &NoVisitor).0
 }
 
-/// Reads a page as [`understand`] does, and its links in the same pass.
+/// Reads a page and its links in one pass.
 #[must_use]
 pub fn understand_with_links(
     url: &str,
@@ -73,7 +71,7 @@ pub fn understand_with_links(
     (page, links)
 }
 
-/// Reads a page as [`understand`] does, and its visible text in the same pass.
+/// Reads a page and its visible text in one pass.
 #[must_use]
 pub fn understand_with_text(
     url: &str,
@@ -86,7 +84,7 @@ pub fn understand_with_text(
     (page, text)
 }
 
-/// Reads a page, its links and its text, in one pass.
+/// Reads a page, its links and its text in one pass.
 #[must_use]
 pub fn understand_with_links_and_text(
     url: &str,
@@ -101,7 +99,6 @@ pub fn understand_with_links_and_text(
     (page, links, text)
 }
 
-/// Resolves the links that were found, and adds the headers' robots directives.
 fn page_links<V>(
     page: &Page,
     parsed: &Parsed<'_, V>,
@@ -147,19 +144,17 @@ fn read_page<'a, V: TagVisitor + Clone>(
     (page, parsed)
 }
 
-/// A page whose markup has been read.
 struct Parsed<'a, V> {
-    /// The page's encoding.
     charset_of_page: Charset,
-    /// Encoding of `html`: UTF-8 if the page had to be decoded before parsing.
+    /// Encoding of `html`. This is UTF-8 if the page had to be decoded before parsing.
     charset_of_html: Charset,
-    /// The parsed bytes. All ranges refer to them.
+    /// Parsed bytes, to which all ranges refer.
     html: Cow<'a, [u8]>,
     markup: Markup,
     visitor: V,
 }
 
-/// Determines the encoding and reads the markup. Nearly all pages take one pass.
+/// Nearly all pages take one pass.
 fn parsed<'a, V: TagVisitor + Clone>(
     declared: Option<Charset>,
     body: &'a [u8],
@@ -187,7 +182,6 @@ fn parsed<'a, V: TagVisitor + Clone>(
     Parsed { charset_of_page: charset, charset_of_html: charset, html, markup, visitor }
 }
 
-/// Reads a page's markup in a known encoding.
 fn parsed_as<'a, V: TagVisitor + Clone>(
     charset: Charset,
     body: &'a [u8],
@@ -206,14 +200,13 @@ fn parsed_as<'a, V: TagVisitor + Clone>(
 }
 
 impl Page {
-    /// Decodes the body that this page was read from, without its byte order mark.
+    /// Decodes this page's body, without its byte order mark.
     #[must_use]
     pub fn decode<'a>(&self, body: &'a [u8]) -> Cow<'a, str> {
         let encoding = Encoding::for_label(self.charset.as_bytes()).unwrap_or(UTF_8);
         Charset { encoding, source: self.charset_source }.decode(body)
     }
 
-    /// Resolves the base and the icon links.
     fn read_links(&mut self, markup: &Markup, html: &[u8], charset: &Charset) {
         let head_end = markup.links.last().map_or(0, |link| head::end(html, link.at));
         let document = self.url.take();

@@ -1,21 +1,18 @@
-//! Decides which ports may be requested.
-//!
-//! Web servers use few ports. Other ports belong to services, and neither a page nor a user should
-//! be able to make a crawler reach them, so only the ports in a list are requested. A list never
-//! contains the Fetch standard's bad ports.
+//! Lists of ports that may be requested, because a crawler should not reach services on other
+//! ports.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// The ports that are requested by default: those that web servers use.
+/// Ports that are requested by default.
 pub const DEFAULT_PORTS: [u16; 4] = [80, 443, 8080, 8443];
 
-/// Maximum ports in a list. This bounds a crawl's settings; a site uses two or three.
+/// Maximum ports in a list. A list with more is rejected. A site uses two or three.
 pub const MAX_PORTS: usize = 64;
 
-/// The ports that are never requested, ascending: the Fetch standard's bad ports
-/// (<https://fetch.spec.whatwg.org/#port-blocking>), which belong to other protocols.
+/// Ports that are never requested, ascending: the Fetch standard's bad ports
+/// (<https://fetch.spec.whatwg.org/#port-blocking>).
 const BAD_PORTS: [u16; 83] = [
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
     102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427,
@@ -30,37 +27,36 @@ pub fn is_bad_port(port: u16) -> bool {
     BAD_PORTS.binary_search(&port).is_ok()
 }
 
-/// The reason why a list of ports is invalid.
+/// Why a port list is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PortListError {
-    /// The item is not a port.
+    /// This item is not a port.
     #[error("{0:?} is not a port; give a list such as 80,443,8080")]
     NotAPort(String),
-    /// The port belongs to another protocol.
+    /// This port belongs to another protocol.
     #[error("port {0} is never requested: it is a bad port of the Fetch standard")]
     Bad(u16),
-    /// The list has no port, or more than [`MAX_PORTS`].
-    #[error("{0} ports; a list has 1 to {MAX_PORTS}")]
+    /// The list is empty, or has more than [`MAX_PORTS`].
+    #[error("{0} ports; a list must have 1 to {MAX_PORTS}")]
     Number(usize),
 }
 
-/// The ports that may be requested: at least one, at most [`MAX_PORTS`], and not bad.
+/// Ports that may be requested: at least one, at most [`MAX_PORTS`], and no bad port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u16>", into = "Vec<u16>")]
 pub struct PortList(Vec<u16>);
 
 impl Default for PortList {
-    /// Returns [`DEFAULT_PORTS`].
     fn default() -> Self {
         Self(DEFAULT_PORTS.to_vec())
     }
 }
 
 impl PortList {
-    /// Creates a list, in ascending order and without repetitions.
+    /// Creates a list in ascending order, without repetitions.
     ///
     /// # Errors
-    /// Returns an error if a port is bad, if there are too many, or if the list is empty.
+    /// Returns an error if a port is bad, or if the list is empty or too long.
     pub fn new(ports: impl IntoIterator<Item = u16>) -> Result<Self, PortListError> {
         let mut ports: Vec<u16> = ports.into_iter().collect();
         ports.sort_unstable();
@@ -74,20 +70,19 @@ impl PortList {
         }
     }
 
-    /// Returns true if the port may be requested.
+    /// Returns true if this port may be requested.
     #[must_use]
     pub fn contains(&self, port: u16) -> bool {
         self.0.binary_search(&port).is_ok()
     }
 
-    /// Returns the ports, ascending.
+    /// Returns the ports in ascending order.
     #[must_use]
     pub fn as_slice(&self) -> &[u16] {
         &self.0
     }
 
-    /// Returns the ports that are in at least one of the two lists. There may be more than
-    /// [`MAX_PORTS`].
+    /// Returns the union with another list. This union may have more than [`MAX_PORTS`] ports.
     #[must_use]
     pub fn with(&self, more: Option<&Self>) -> Self {
         let mut ports: Vec<u16> =
@@ -115,7 +110,6 @@ impl From<PortList> for Vec<u16> {
 impl FromStr for PortList {
     type Err = PortListError;
 
-    /// Parses ports separated by commas.
     fn from_str(text: &str) -> Result<Self, PortListError> {
         let ports = text.split(',').map(|port| {
             let port = port.trim();
@@ -163,7 +157,7 @@ mod tests {
             "port 22 is never requested: it is a bad port of the Fetch standard"
         );
         let many: Vec<String> = (8_000..8_065).map(|port: u16| port.to_string()).collect();
-        assert_eq!(error(&many.join(",")), "65 ports; a list has 1 to 64");
+        assert_eq!(error(&many.join(",")), "65 ports; a list must have 1 to 64");
         assert_eq!(PortList::new([]), Err(PortListError::Number(0)));
     }
 

@@ -1,13 +1,8 @@
-//! Searches a page's start for a declared encoding (WHATWG HTML 13.2.3.2, "prescan a byte stream to
-//! determine its encoding").
-//!
-//! This follows the standard exactly and does not parse HTML: it skips comments and reads
-//! attributes by simpler rules. The caller passes the first 1,024 bytes. The scan stops where they
-//! end, and then only an XML declaration can still declare an encoding.
+//! Searches a page's first 1,024 bytes for a declared encoding (WHATWG HTML 13.2.3.2, "prescan a
+//! byte stream to determine its encoding"). Like the standard, it does not parse HTML.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-/// Returns the encoding that a page's first bytes declare. `None` without a declaration.
 pub(crate) fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
     if bytes.starts_with(b"<\0?\0x\0") {
         return Some(UTF_16LE);
@@ -18,7 +13,7 @@ pub(crate) fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
     Scan { bytes, at: 0 }.run().or_else(|| xml_encoding(bytes))
 }
 
-/// Reads an encoding from the `content` on a `meta` element ("algorithm for extracting a character
+/// Reads an encoding from a `meta` element's `content` ("algorithm for extracting a character
 /// encoding from a meta element").
 pub(crate) fn encoding_in_content(content: &[u8]) -> Option<&'static Encoding> {
     let mut rest = content;
@@ -43,8 +38,8 @@ pub(crate) fn encoding_in_content(content: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label)
 }
 
-/// Returns the encoding for a label in a `meta` element, where UTF-16 means UTF-8, and
-/// x-user-defined means windows-1252.
+/// Replaces encodings that a `meta` element cannot declare: UTF-16 means UTF-8, and x-user-defined
+/// means windows-1252.
 pub(crate) fn as_declared_by_meta(encoding: &'static Encoding) -> &'static Encoding {
     if encoding == UTF_16LE || encoding == UTF_16BE {
         UTF_8
@@ -55,8 +50,7 @@ pub(crate) fn as_declared_by_meta(encoding: &'static Encoding) -> &'static Encod
     }
 }
 
-/// Reads the encoding from an XML declaration, `<?xml ... encoding="label" ... >`, at the very
-/// start ("get an XML encoding").
+/// Reads the encoding from an XML declaration ("get an XML encoding").
 fn xml_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let declaration = bytes.strip_prefix(b"<?xml")?;
     let declaration = declaration.get(..declaration.iter().position(|byte| *byte == b'>')?)?;
@@ -93,7 +87,7 @@ struct Attribute {
     value: Vec<u8>,
 }
 
-/// The declaration in one `meta` element. With `need_pragma` but without `charset`, this is the
+/// The declaration in a `meta` element. With `need_pragma` but without `charset`, this is the
 /// standard's "failure".
 #[derive(Default)]
 struct Meta {
@@ -103,13 +97,13 @@ struct Meta {
 }
 
 impl Scan<'_> {
-    /// Scans for the first declaration. Returns `None` if nothing is declared or the bytes end,
-    /// because the standard treats both alike.
+    /// Returns `None` if nothing is declared or the bytes end, because the standard treats both
+    /// alike.
     fn run(&mut self) -> Option<&'static Encoding> {
         while self.at < self.bytes.len() {
             let rest = self.bytes.get(self.at..)?;
             if rest.starts_with(b"<!--") {
-                // The start's two dashes may also be the end's dashes, as in `<!-->`.
+                // The first two dashes may also be the last, as in `<!-->`.
                 let end = rest.get(2..)?.windows(3).position(|window| window == b"-->")?;
                 self.at += 2 + end + 2;
             } else if is_meta(rest) {
@@ -129,7 +123,7 @@ impl Scan<'_> {
         None
     }
 
-    /// Reads the attributes on a `meta` element. The outer `None` means that the bytes end.
+    /// The outer `None` means that the bytes end.
     fn meta(&mut self) -> Option<Option<&'static Encoding>> {
         let mut meta = Meta::default();
         let mut seen: Vec<Vec<u8>> = Vec::new();
@@ -167,7 +161,7 @@ impl Scan<'_> {
     }
 
     /// Reads an attribute ("get an attribute"). The outer `None` means that the bytes end, the
-    /// inner one that the tag has no further attribute.
+    /// inner one that the tag has no more attributes.
     fn attribute(&mut self) -> Option<Option<Attribute>> {
         while is_space(self.byte()?) || self.byte()? == b'/' {
             self.at += 1;

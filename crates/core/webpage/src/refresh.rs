@@ -1,9 +1,6 @@
-//! Reads the target of a `meta` element that refreshes the page (WHATWG HTML 4.2.5.3, "shared
-//! declarative refresh steps").
-//!
-//! This module does not depend on how long to wait.
+//! Reads a `meta` refresh's target (WHATWG HTML 4.2.5.3, "shared declarative refresh steps").
 
-/// Returns the target URL in a `content` such as `5; url=/next`. `None` if the content is invalid,
+/// Returns the target URL in a `content` such as `5; url=/next`. `None` if this content is invalid,
 /// or only reloads the page.
 pub(crate) fn target(content: &str) -> Option<&str> {
     let content = content.trim_ascii_start();
@@ -25,9 +22,7 @@ pub(crate) fn target(content: &str) -> Option<&str> {
     (!url.is_empty()).then_some(url)
 }
 
-/// Whether a string starts with the optional prefix `url=`.
 enum NameOfUrl<'a> {
-    /// The string does not start with `u`.
     Absent,
     /// The string starts with `u`, but not with `url=`.
     WithoutEquals,
@@ -50,8 +45,6 @@ fn after_name(text: &str) -> NameOfUrl<'_> {
     }
 }
 
-/// If `text` starts with a quote, returns the part up to the closing quote, or up to the end if the
-/// quote is not closed. Otherwise returns `text` unchanged.
 fn unquoted(text: &str) -> &str {
     let Some(quote) = text.chars().next().filter(|first| matches!(first, '"' | '\'')) else {
         return text;
@@ -64,8 +57,8 @@ fn unquoted(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// Cases from the Web Platform Tests, html/semantics/document-metadata/the-meta-element/
-    /// pragma-directives/attr-meta-http-equiv-refresh/parsing.html, and some from real pages.
+    /// Cases from the Web Platform Tests (html/semantics/document-metadata/the-meta-element/
+    /// pragma-directives/attr-meta-http-equiv-refresh/parsing.html) and from real pages.
     #[test]
     fn a_refresh_has_the_same_target_as_in_browsers() {
         for (content, expected) in [

@@ -1,23 +1,8 @@
 //! Parses robots.txt (RFC 9309): which paths a crawler may request.
 //!
-//! All groups that name the crawler are merged; the group `*` applies only if no group names it.
-//! The longest matching rule in octets decides. If an allow and a disallow rule have equal length,
-//! the allow rule decides. Invalid lines have no effect.
-//!
-//! Rules and paths are converted to a normal form before they are compared (RFC 9309 2.2.2): octets
-//! beyond ASCII and special characters in a path are percent-encoded, encoded unreserved characters
-//! are decoded, and hexadecimal digits are in upper case. In a rule, `%2A` and `%24` are literal
-//! characters, `*` is a wildcard, and a `$` at the end anchors the rule.
-//!
-//! Most files were written for Google's parser, which does not decode unreserved characters. If the
-//! two interpretations differ, the stricter one counts: an allow rule must match in both.
-//!
-//! In addition to RFC 9309, this module reads `Crawl-delay` lines, which belong to a group, and
-//! `Sitemap` lines, which belong to no group. Neither kind of line starts or ends a group.
-//!
-//! Invariant: the cost is bounded for any file. At most 500 KiB are read, and matching takes time
-//! linear in the lengths of the rule and the path, because the rule's literal parts are searched
-//! from left to right only once.
+//! Most files were written for Google's parser, which does not decode unreserved characters. If it
+//! and the normal form of RFC 9309 2.2.2 differ, the stricter one counts: an allow rule must match
+//! in both.
 
 mod crawl_delay;
 
@@ -28,17 +13,16 @@ use url::Url;
 pub use self::crawl_delay::{CrawlDelay, MAX_CRAWL_DELAY};
 use crate::url_rules::{MAX_URL_BYTES, requested_form};
 
-/// Maximum bytes that are read from a file. RFC 9309 2.5 requires at least 500 KiB.
+/// Maximum bytes to read from a file. RFC 9309 2.5 requires at least 500 KiB.
 pub const MAX_ROBOTS_BYTES: usize = 500 << 10;
-/// Maximum bytes that are read from a line, as in Google's parser.
+/// Maximum bytes to read from a line. Google's parser has the same limit.
 const MAX_LINE_BYTES: usize = 8 * 2083 - 1;
-/// Maximum bytes that are read from a requested path: more than the longest rule.
+/// Maximum bytes to read from a requested path. This is more than the longest rule has.
 const MAX_PATH_BYTES: usize = 17 << 10;
-/// Maximum sitemaps in a file. Further sitemaps are only counted. Large sites list a few hundred
-/// sitemaps, or one index that lists the others.
+/// Maximum sitemaps in a file. Sitemaps beyond this limit are only counted.
 pub const MAX_SITEMAPS: usize = 1_000;
 
-/// A parsed robots.txt. The default value represents a missing file, which allows everything.
+/// A parsed robots.txt. The default is a missing file, which allows everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RobotsTxt {
     groups: Vec<Group>,
@@ -49,22 +33,21 @@ pub struct RobotsTxt {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Group {
-    /// Product tokens in lower case, `*` for all crawlers.
+    /// Product tokens in lower case, or `*`.
     agents: Vec<String>,
     rules: Vec<PathRule>,
-    /// Delays, each with the number of agents before it. The delay applies to these agents. An
-    /// agent named after the delay shares the group's rules, but not this delay.
+    /// Delays, each with the number of agents before it. The delay applies to these agents.
     delays: Vec<(usize, CrawlDelay)>,
 }
 
-/// Which group in a file applies to a robot.
+/// Which group applies to a robot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RobotsGroup {
-    /// One or several groups that name the robot.
+    /// The groups that name this robot.
     Named,
     /// The groups for all robots.
     Everyone,
-    /// No group. Everything is allowed, except after [`RobotsTxt::disallow_all`].
+    /// No group, so everything is allowed except after [`RobotsTxt::disallow_all`].
     None,
 }
 
@@ -73,21 +56,20 @@ pub enum RobotsGroup {
 pub struct DecidingRule<'a> {
     /// True for an allow rule.
     pub allow: bool,
-    /// The pattern in this module's normal form.
+    /// Pattern in this module's normal form.
     pub pattern: &'a str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PathRule {
     allow: bool,
-    /// The rule in normal form, not empty.
     pattern: String,
-    /// The form for Google's parser, if the rule is an allow rule and the form differs.
+    /// An allow rule's form for Google's parser, if this form differs.
     as_written: Option<String>,
 }
 
 impl PathRule {
-    /// Creates a rule. Returns `None` for an empty value, because this has no effect.
+    /// Returns `None` for an empty value, which has no effect.
     fn new(allow: bool, value: &[u8]) -> Option<Self> {
         let pattern = normal_form(value, Side::Rule, Form::Normal);
         let as_written = allow.then(|| normal_form(value, Side::Rule, Form::AsWritten));
@@ -95,8 +77,7 @@ impl PathRule {
         (!pattern.is_empty()).then_some(Self { allow, pattern, as_written })
     }
 
-    /// Returns the precedence: the longest rule decides, and between rules with equal length an
-    /// allow rule.
+    /// Precedence: the longest rule, then an allow rule.
     fn rank(&self) -> (usize, bool) {
         (self.pattern.len(), self.allow)
     }
@@ -108,7 +89,6 @@ impl PathRule {
     }
 }
 
-/// A requested path in both forms.
 struct RequestPath {
     normal: String,
     as_written: String,
@@ -131,7 +111,7 @@ impl RobotsTxt {
         Self { disallow_all: true, ..Self::default() }
     }
 
-    /// Parses the first [`MAX_ROBOTS_BYTES`] in a file. Any bytes give a result.
+    /// Parses a file's first [`MAX_ROBOTS_BYTES`] bytes.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Self {
         let bytes = bytes.get(..MAX_ROBOTS_BYTES).unwrap_or(bytes);
@@ -180,9 +160,8 @@ impl RobotsTxt {
         !self.disallow_all && self.rule(user_agent_token, path).is_none_or(|rule| rule.allow)
     }
 
-    /// Returns true if all crawlers with these product tokens may request a path with its query.
-    /// The result is the same as from [`Self::allowed`] for each crawler, but each rule is matched
-    /// with the path at most once, even if it applies to several crawlers.
+    /// Returns true if [`Self::allowed`] is true for each of these product tokens, but matches each
+    /// rule at most once.
     #[must_use]
     pub fn allowed_for_all(&self, user_agent_tokens: &[&str], path_and_query: &str) -> bool {
         let path = if path_and_query.is_empty() { "/" } else { path_and_query };
@@ -213,8 +192,8 @@ impl RobotsTxt {
         !self.disallow_all && best.values().all(|rule| rule.allow)
     }
 
-    /// Returns the rule that decides about a path with its query, or `None` if no rule matches.
-    /// Ignores [`Self::disallow_all`] and the exception for `/robots.txt`.
+    /// Returns the rule that decides about a path with its query. Ignores [`Self::disallow_all`]
+    /// and the exception for `/robots.txt`.
     #[must_use]
     pub fn deciding_rule(
         &self,
@@ -226,7 +205,7 @@ impl RobotsTxt {
         Some(DecidingRule { allow: *allow, pattern })
     }
 
-    /// Returns the group that applies to the crawler with this product token.
+    /// Returns which group applies to the crawler with this product token.
     #[must_use]
     pub fn group(&self, user_agent_token: &str) -> RobotsGroup {
         let token = user_agent_token.to_ascii_lowercase();
@@ -240,9 +219,7 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the minimum delay between two requests by the crawler with this product token. Of
-    /// several delays, this is the longest. `None` if the groups that apply to the crawler do not
-    /// specify a delay.
+    /// Returns the longest delay in the groups that apply to the crawler with this product token.
     #[must_use]
     pub fn crawl_delay(&self, user_agent_token: &str) -> Option<CrawlDelay> {
         let (name, groups) = self.applying(user_agent_token);
@@ -256,15 +233,15 @@ impl RobotsTxt {
             .max()
     }
 
-    /// Returns the sitemaps that the file names: absolute http and https URLs without user name,
-    /// password and fragment, in order and without duplicates, at most [`MAX_SITEMAPS`].
+    /// Returns up to [`MAX_SITEMAPS`] absolute http and https URLs, in order and without
+    /// duplicates.
     #[must_use]
     pub fn sitemaps(&self) -> &[String] {
         &self.sitemaps
     }
 
-    /// Returns how many `Sitemap` lines were skipped, because the URL is relative, has another
-    /// scheme, is too long or invalid, or is beyond [`MAX_SITEMAPS`].
+    /// Returns how many `Sitemap` lines were skipped, because they are invalid or beyond
+    /// [`MAX_SITEMAPS`].
     #[must_use]
     pub fn sitemaps_left_out(&self) -> usize {
         self.sitemaps_left_out
@@ -283,8 +260,6 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the name that selects the crawler's groups: its product token, or `*` if no group
-    /// names it.
     fn applying_name(&self, user_agent_token: &str) -> String {
         match self.group(user_agent_token) {
             RobotsGroup::Named => user_agent_token.to_ascii_lowercase(),
@@ -292,19 +267,17 @@ impl RobotsTxt {
         }
     }
 
-    /// Returns the name that selects the crawler's groups, and these groups.
     fn applying(&self, user_agent_token: &str) -> (String, impl Iterator<Item = &Group> + Clone) {
         let name = self.applying_name(user_agent_token);
         let wanted = name.clone();
         (name, self.groups.iter().filter(move |group| group.names(&wanted)))
     }
 
-    /// Returns the longest matching rule, and between rules with equal length an allow rule.
     fn rule(&self, user_agent_token: &str, path: &str) -> Option<&PathRule> {
         let path = RequestPath::new(path);
         let mut best: Option<&PathRule> = None;
         for rule in self.applying(user_agent_token).1.flat_map(|group| &group.rules) {
-            // Compare first, because this is cheaper than matching.
+            // Compare ranks first, because this is cheaper than matching.
             if best.is_none_or(|best| rule.rank() > best.rank()) && rule.matches(&path) {
                 best = Some(rule);
             }
@@ -319,8 +292,6 @@ impl Group {
     }
 }
 
-/// Returns true if the pattern matches from the path's start. `*` matches any characters, and a `$`
-/// at the pattern's end matches the path's end.
 fn matches(pattern: &str, path: &str) -> bool {
     let (pattern, anchored) = match pattern.strip_suffix('$') {
         Some(pattern) => (pattern, true),
@@ -330,7 +301,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     let first = literals.next().unwrap_or_default();
     let Some(mut rest) = path.strip_prefix(first) else { return false };
     let mut last = None;
-    // If each literal matches at its leftmost position, the most remains for the later ones.
+    // Match each literal at its leftmost position, which leaves the most text for the later ones.
     for literal in literals {
         if let Some(literal) = last.replace(literal) {
             let Some((_, after)) = rest.split_once(literal) else { return false };
@@ -352,12 +323,10 @@ enum RobotsLine<'a> {
     Sitemap(&'a [u8]),
 }
 
-/// Iterates over the lines that have an effect.
 fn records(file: &[u8]) -> impl Iterator<Item = RobotsLine<'_>> {
     without_mark(file).split(|byte| matches!(byte, b'\n' | b'\r')).filter_map(record)
 }
 
-/// Parses a line. `None` for a comment, an invalid line, or another kind of record.
 fn record(line: &[u8]) -> Option<RobotsLine<'_>> {
     let line = line.get(..MAX_LINE_BYTES).unwrap_or(line);
     let line = line.split(|byte| *byte == b'#').next()?.trim_ascii();
@@ -390,15 +359,14 @@ fn record(line: &[u8]) -> Option<RobotsLine<'_>> {
     Some(RobotsLine::Rule { allow, value })
 }
 
-/// Returns an additional allow rule for an index file's directory: as in Google's parser, a rule
-/// for `/a/index.html` also allows `/a/`.
+/// As in Google's parser, a rule that allows `/a/index.html` also allows `/a/`.
 fn value_of_directory(value: &[u8]) -> Option<Vec<u8>> {
     let slash = value.iter().rposition(|byte| *byte == b'/')?;
     let (folder, file) = value.split_at_checked(slash + 1)?;
     file.starts_with(b"index.htm").then(|| [folder, b"$"].concat())
 }
 
-/// Returns a user-agent line's product token: `bot` for `bot/1.0`, `*` for `*` and `* other`.
+/// Returns the product token in a user-agent line: `bot` for `bot/1.0`, `*` for `*` and `* other`.
 fn product_token(value: &[u8]) -> String {
     if let [b'*'] | [b'*', b' ' | b'\t', ..] = value {
         return "*".to_owned();
@@ -407,24 +375,21 @@ fn product_token(value: &[u8]) -> String {
     value.iter().take_while(is_token).map(|byte| char::from(byte.to_ascii_lowercase())).collect()
 }
 
-/// Whether a string is a rule or a path. In a rule, `*` and a final `$` have a special meaning; in
-/// a path, they are percent-encoded.
+/// In a rule, `*` and a final `$` have a special meaning. In a path, they are percent-encoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Rule,
     Path,
 }
 
-/// The form in which rules and paths are compared: as in RFC 9309 (`Normal`), or as in Google's
-/// parser (`AsWritten`), which decodes no characters, and does not encode octets beyond ASCII in
-/// paths.
+/// How rules and paths are written: `Normal` by RFC 9309, or `AsWritten` as in Google's parser,
+/// which decodes nothing and keeps octets beyond ASCII in paths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Normal,
     AsWritten,
 }
 
-/// Converts a rule or a path to the given form.
 fn normal_form(text: &[u8], side: Side, form: Form) -> String {
     let mut result = String::with_capacity(text.len());
     let mut at = 0;
@@ -449,7 +414,6 @@ fn normal_form(text: &[u8], side: Side, form: Form) -> String {
     result
 }
 
-/// Returns the byte that two hexadecimal digits denote.
 fn hex_pair(digits: &[u8]) -> Option<u8> {
     let mut byte = [0];
     hex::decode_to_slice(digits, &mut byte).ok().map(|()| byte[0])

@@ -1,60 +1,53 @@
-//! Hashes a page's lines, so that a caller can distinguish pages that repeat others from pages with
-//! their own content.
+//! Hashes a page's lines, so that a caller can recognize pages that repeat others.
 //!
-//! All small numbers in lines are hashed alike, and so are the numbers in the URL, so a page that
-//! only counts up repeats its predecessor. A line with other numbers gets a flag in its hash
-//! ([`lines_said`]), because such numbers distinguish tables, but also clocks and counters. Picture
-//! names keep their numbers. A short line that contains a word from the URL is an echo and is
-//! skipped. In longer lines, all words from the URL are hashed alike. The order of lines does not
-//! matter. Invariant: the same lines give the same hashes in every version, because callers store
-//! them. This module does not depend on other pages.
+//! Short numbers and numbers from the URL are hashed alike, so that a page that only counts up
+//! repeats its predecessor. Other numbers set a flag in their line's hash. The same lines must
+//! yield the same hashes in every version, because callers store them.
 
 use std::collections::HashSet;
 
-/// Maximum hashes per page, enough for most pages. If a page has more, the numerically lowest are
-/// kept, so two pages with mostly the same lines still share most hashes.
+/// Maximum hashes per page. Above this limit, the numerically lowest are kept, so that similar
+/// pages still share most hashes.
 pub const MAX_LINES_SAID: usize = 1_024;
 
-/// A line with at most this many words is skipped as an echo if it contains a word from the URL.
-/// Such a line is usually a title, a heading, or a menu entry that shares a word with the URL by
-/// chance.
+/// A line with at most this many words is skipped if it contains a word from the URL, because it is
+/// usually a title or a menu entry.
 const MAX_ECHO_WORDS: usize = 8;
 
-/// Minimum words in a long line, which is a sentence. Numbers and words from the URL do not count.
+/// Minimum words in a sentence, without numbers and words from the URL.
 const MIN_LONG_WORDS: usize = 8;
 
-/// The bit that is set in a line's hash if it has kept numbers.
+/// Flag in the hash of a line with distinguished numbers.
 const OF_NUMBERS: u32 = 1;
 
-/// The bit that is set in a long line's hash.
+/// Flag in the hash of a sentence.
 const LONG: u32 = 2;
 
-/// Replacement for numbers that are not kept.
+/// Replacement for numbers that are not distinguished.
 const NUMBER: &str = "0";
 
 /// Replacement for words from the URL.
 const ECHO: &str = "?";
 
-/// Minimum digits in a number that is kept, unless the URL contains it. Shorter ones are counts,
-/// days and times.
+/// Minimum digits in a distinguished number. Shorter ones are counts, days and times.
 const MIN_KEPT_DIGITS: usize = 3;
 
-/// Minimum length for a hexadecimal word with a digit to count as a number. Shorter ones are names.
+/// Minimum length of a hexadecimal word with a digit that counts as a number. Shorter ones are
+/// names.
 const MIN_HEX_CHARACTERS: usize = 6;
 
-/// Minimum length for a word with letters and several numbers to count as a number: an id in base
-/// 36 or 62.
+/// Minimum length of a word with several numbers that counts as an id in base 36 or 62.
 const MIN_ID_CHARACTERS: usize = 12;
 
 /// FNV-1a offset basis.
 const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// Offset basis for picture names, so that their hashes differ from those for lines.
+/// Offset basis for picture names, so that their hashes differ from line hashes.
 const PICTURE_START: u64 = !HASH_START;
 
-/// Returns a page's hashes: for its title, the lines in its text ([`crate::PageText::text`]), and
-/// its pictures' file names ([`crate::PageLinks::pictures`]). They are ascending and distinct, at
-/// most [`MAX_LINES_SAID`]. Bit 0 is set if the line has kept numbers, bit 1 if it is a sentence.
+/// Returns hashes for a page's title, text lines ([`crate::PageText::text`]) and picture names
+/// ([`crate::PageLinks::pictures`]), ascending and distinct. Bit 0 is set if a line has
+/// distinguished numbers, bit 1 if it is a sentence.
 #[must_use]
 pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Vec<u32> {
     let echoes = Echoes::of_url(url);
@@ -71,11 +64,9 @@ pub fn lines_said(url: &str, title: &str, text: &str, pictures: &[String]) -> Ve
     hashes
 }
 
-/// The words and numbers in a URL's path and query, in lower case.
 struct Echoes {
     words: HashSet<String>,
-    /// One bit for each word in `words` ([`bit_of`]). If a word's bit is not set, the URL does not
-    /// contain this word, so most words need no lookup.
+    /// One bit per word ([`bit_of`]), so that most words need no lookup.
     bits: u64,
 }
 
@@ -98,7 +89,6 @@ impl Echoes {
     }
 }
 
-/// Returns one of 64 bits, chosen by a word's first byte and length.
 fn bit_of(word: &str) -> u64 {
     let first = word.bytes().next().unwrap_or_default();
     1 << ((usize::from(first) + 7 * word.len()) % 64)
@@ -108,9 +98,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Returns true if a word consists only of digits, or looks like a hexadecimal number or an id.
 fn is_number(word: &str) -> bool {
-    // Nearly all words return here.
     if word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return false;
     }
@@ -123,9 +111,7 @@ fn is_number(word: &str) -> bool {
         || (word.len() >= MIN_ID_CHARACTERS && numbers.count() >= 2)
 }
 
-/// Returns the hash over a line's words. `None` if it has no words, or is short and contains a word
-/// from the URL. In longer lines, words from the URL are hashed alike, so pages that echo the
-/// request repeat others. `folded` is a buffer for one word.
+/// Returns `None` for a line without words, or a short one with a word from the URL.
 fn hash_of_line(line: &str, echoes: &Echoes, folded: &mut String) -> Option<u32> {
     let (mut hash, mut count, mut own, mut before) = (HASH_START, 0_usize, 0_usize, "");
     let (mut has_kept, mut has_echo) = (false, false);
@@ -146,8 +132,8 @@ fn hash_of_line(line: &str, echoes: &Echoes, folded: &mut String) -> Option<u32>
             has_echo |= is_echo;
             if is_echo { ECHO } else { "" }
         };
-        // Hash a run of numbers, or a run of words from the URL, only once, because dates and names
-        // vary in length.
+        // Hash a run of numbers or of words from the URL only once, because dates and names vary in
+        // length.
         if now.is_empty() {
             own += 1;
             hash = hashed(hashed(hash, folded.as_bytes()), b" ");
@@ -162,7 +148,6 @@ fn hash_of_line(line: &str, echoes: &Echoes, folded: &mut String) -> Option<u32>
     (count > 0 && !is_echo).then(|| finished(hash) & !(OF_NUMBERS | LONG) | of_numbers | long)
 }
 
-/// Appends a word in lower case, and replaces each run of digits with one zero.
 fn fold_into(out: &mut String, word: &str) {
     if word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         let start = out.len();
@@ -188,7 +173,6 @@ fn hashed(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, step)
 }
 
-/// Mixes all bits of a hash into its upper half, as splitmix64 does, and returns this half.
 fn finished(hash: u64) -> u32 {
     let mixed = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -223,7 +207,6 @@ mod tests {
         for (one, other) in [("One", "Two"), ("a b", "ab"), ("One two", "Two one")] {
             assert_ne!(said(URL, one), said(URL, other), "{one}");
         }
-        // Lines with numbers that the URL does not have are flagged.
         let found = [said(URL, "Rain: 1234"), said(URL, "Rain: 1235"), said(URL, "Rain: 12")];
         assert!(found[0] != found[1] && found[0][0] & OF_NUMBERS > 0, "{found:?}");
         assert!(found[2][0] & OF_NUMBERS == 0, "{found:?}");

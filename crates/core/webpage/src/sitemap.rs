@@ -1,18 +1,8 @@
-//! Reads a sitemap: the pages that a site lists, and the sitemaps that an index lists.
+//! Reads a sitemap: the pages that a site lists, and the sitemaps that an index lists
+//! (<https://www.sitemaps.org/protocol.html>).
 //!
-//! This reads the sitemap protocol's XML forms (`urlset` and `sitemapindex`), its text form with
-//! one URL per line, and RSS and Atom, each optionally as a gzip file. Elements are recognized by
-//! their local names in any namespace. Only character references and XML's five entities are
-//! resolved: a URL with another entity is counted as unparsable, and DTD declarations are not read.
-//! Anything else, such as HTML, gives nothing.
-//!
-//! Invariants: every URL is http or https, with at most [`crate::url_rules::MAX_URL_BYTES`],
-//! without user name, password and fragment; no list has more than [`MAX_SITEMAP_ENTRIES`], or a
-//! URL twice; skipped URLs are counted; at most [`MAX_UNPACKED_BYTES`] are read from a file, and
-//! this never unpacks a whole file in memory. This module does not depend on which URLs are
-//! fetched, or on robots.txt.
-//!
-//! Source: <https://www.sitemaps.org/protocol.html>.
+//! Its form may be `urlset` or `sitemapindex`, text with one URL per line, RSS or Atom, each
+//! optionally as a gzip file. Anything else, such as HTML, yields an empty sitemap.
 
 mod input;
 mod reading;
@@ -29,7 +19,7 @@ use self::{
     reading::{Reading, UrlText},
 };
 
-/// Reads a file after its Content-Encoding has been decoded. Any bytes give a result.
+/// Reads a file after its Content-Encoding has been decoded.
 #[must_use]
 pub fn read_sitemap(body: &[u8]) -> Sitemap {
     let mut input = SitemapInput::new(body);
@@ -43,7 +33,6 @@ pub fn read_sitemap(body: &[u8]) -> Sitemap {
     reading.finish()
 }
 
-/// Returns the first byte that is not whitespace, without consuming it.
 fn first_byte(input: &mut SitemapInput<'_>) -> Option<u8> {
     loop {
         let bytes = input.fill_buf().ok().filter(|bytes| !bytes.is_empty())?;

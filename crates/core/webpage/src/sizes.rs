@@ -1,21 +1,19 @@
-//! Parses the `sizes` attribute on an icon link (WHATWG HTML 4.6.8.8).
-//!
-//! ASCII whitespace separates tokens, and each invalid token is ignored. Sizes are in device
-//! pixels.
+//! Parses an icon link's `sizes` attribute (WHATWG HTML 4.6.8.8).
 
-/// Maximum sizes that are read from one attribute. An ICO has up to a dozen.
+/// Maximum sizes to read from an attribute. Sizes beyond this limit are ignored. An ICO has up to a
+/// dozen.
 const MAX_SIZES: usize = 32;
 
-/// The content of a `sizes` attribute.
+/// Content of a `sizes` attribute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// True if the attribute contains the token `any`: the icon can be scaled.
+    /// True if this attribute contains the token `any`.
     pub any: bool,
-    /// Width and height in pixels, in the attribute's order.
+    /// Width and height in device pixels, in the attribute's order.
     pub pixels: Vec<(u32, u32)>,
 }
 
-/// Parses a `sizes` attribute. Invalid text gives no sizes.
+/// Parses a `sizes` attribute and ignores invalid tokens.
 #[must_use]
 pub fn parse(attribute: &str) -> Sizes {
     let mut sizes = Sizes::default();
@@ -32,7 +30,6 @@ pub fn parse(attribute: &str) -> Sizes {
     sizes
 }
 
-/// Parses a number that consists only of digits, without a leading zero.
 fn number(digits: &str) -> Option<u32> {
     let plain = !digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit());
     if plain { digits.parse().ok() } else { None }

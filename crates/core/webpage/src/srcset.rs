@@ -1,10 +1,5 @@
 //! Splits a `srcset` attribute into its URLs (WHATWG HTML 4.8.4.3.10, "parse a srcset attribute").
-//!
-//! A URL ends at whitespace. It may contain commas but not end with one. A descriptor ends at a
-//! comma outside parentheses. This module does not depend on which candidate a browser would
-//! choose.
 
-/// Iterates over the URLs in a `srcset` in order.
 pub(crate) fn urls(srcset: &str) -> impl Iterator<Item = &str> {
     let is_space = |c: char| c.is_ascii_whitespace();
     let mut rest = srcset;
@@ -18,7 +13,6 @@ pub(crate) fn urls(srcset: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the rest after the descriptors at the start of `text` and their comma.
 fn after_descriptors(text: &str) -> &str {
     let mut is_in_parentheses = false;
     for (at, byte) in text.bytes().enumerate() {

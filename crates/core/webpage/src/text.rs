@@ -1,13 +1,4 @@
-//! A page's visible text, as lines.
-//!
-//! The text is found in the same pass over the markup as everything else, but only if the caller
-//! requests it. It does not include scripts, styles, templates, `noscript`, drawings and formulas,
-//! form fields, media fallbacks, or elements hidden by `hidden` or a `style` attribute. It also
-//! does not include the title, which is in [`crate::Page`]. Blocks start and end lines, a space
-//! separates table cells, and white space is folded except in preformatted blocks. Preformatted
-//! blocks that are drawings are skipped (see `ascii_art`). Invariants: the text has at most as many
-//! bytes as requested, no NUL, and no control character except the line feed. This module does not
-//! depend on style sheets or scripts, or on how the text is used.
+//! A page's visible text, as lines. This text contains no control character except the line feed.
 
 mod element;
 mod finder;
@@ -27,8 +18,7 @@ use self::{
 use crate::{charset::Charset, content_type};
 
 impl TextFinder {
-    /// Returns the text of the pieces that were found in `html`. `charset` is the encoding of
-    /// `html`.
+    /// `charset` is the encoding of `html`.
     pub(crate) fn written(&self, html: &[u8], charset: &Charset) -> PageText {
         let mut writer = TextWriter::new(self.max_bytes);
         for Piece { kind, start, end } in &self.pieces {
@@ -55,8 +45,8 @@ impl TextFinder {
     }
 }
 
-/// Reads the text from a document without markup. Its lines are kept, except for control characters
-/// and white space at their ends.
+/// Reads a document's text without markup. Lines are kept without control characters and white
+/// space at their ends.
 #[must_use]
 pub fn plain_text(headers: &[(String, Vec<u8>)], body: &[u8], request: &TextRequest) -> PageText {
     let declared = Charset::declared(content_type::extract(headers).as_ref(), body);

@@ -1,20 +1,14 @@
-//! Reads a page's title, and makes a title safe to show in a tab.
-//!
-//! Source: WHATWG HTML 3.1.5. The title is the text in the first HTML `title` element in tree
-//! order, with ASCII whitespace stripped and collapsed. If the first one is empty, the title is
-//! empty; nothing replaces it.
+//! Reads a page's title (WHATWG HTML 3.1.5), and makes it safe to show in a tab.
 
 use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::{charset::Charset, markup::TitleSpan};
 
-/// Maximum bytes that are read from a title element. Real titles are below 4 KiB, but an unclosed
-/// title contains the rest of the page.
+/// Maximum bytes to read from a title element. An unclosed title contains everything after it.
 const MAX_SOURCE_BYTES: usize = 64 << 10;
 
-/// Maximum length of a tab's title in Unicode scalar values. A tab shows about 30, its tooltip a
-/// few hundred.
+/// Maximum length of a tab's title in Unicode scalar values. Longer titles are truncated.
 pub const MAX_TAB_TITLE_CHARACTERS: usize = 300;
 
 /// Whether a page has a title.
@@ -27,17 +21,17 @@ pub enum TitleState {
     Empty,
     /// The page has no title element.
     Absent,
-    /// The title may be incomplete, or may contain the rest of the page: no end tag closes it, or
-    /// it is longer than 64 KiB.
+    /// This title is not closed, or is longer than 64 KiB, so it may be incomplete or contain the
+    /// rest of the page.
     Truncated,
 }
 
-/// A page's title. It may contain characters that are not safe to show in a tab: see [`tab_title`].
+/// A page's title. This may contain characters that are not safe to show, so use [`tab_title`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Title {
     /// Whether there is a title.
     pub state: TitleState,
-    /// The text, with ASCII whitespace stripped and collapsed. Empty unless the state is `Ok` or
+    /// Text with ASCII whitespace stripped and collapsed. Empty unless the state is `Ok` or
     /// `Truncated`.
     pub text: String,
 }
@@ -71,8 +65,6 @@ impl Title {
     }
 }
 
-/// Strips ASCII whitespace (TAB, LF, FF, CR, SPACE) on both sides, and replaces each run inside
-/// with one space.
 fn collapsed(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_ascii_whitespace()).filter(|word| !word.is_empty()) {
@@ -84,9 +76,8 @@ fn collapsed(text: &str) -> String {
     result
 }
 
-/// Makes a title safe to show in a tab: removes control characters and bidirectional embeddings,
-/// overrides and isolates, and truncates it to [`MAX_TAB_TITLE_CHARACTERS`] scalar values, never
-/// inside a grapheme cluster. Returns "" if nothing visible remains.
+/// Makes a title safe to show in a tab: removes control characters and bidirectional formatting,
+/// and truncates it to [`MAX_TAB_TITLE_CHARACTERS`]. Returns "" if nothing visible remains.
 #[must_use]
 pub fn tab_title(title: &str) -> String {
     let visible: String = title.chars().filter_map(shown).collect();
@@ -105,7 +96,6 @@ pub fn tab_title(title: &str) -> String {
     if title.chars().all(is_blank) { String::new() } else { title }
 }
 
-/// Returns the character to show, a space for a line break, or `None` if it must be removed.
 fn shown(character: char) -> Option<char> {
     match character {
         '\t' | '\n' | '\x0c' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => Some(' '),
@@ -117,7 +107,6 @@ fn shown(character: char) -> Option<char> {
     }
 }
 
-/// Returns true for invisible characters: whitespace and zero-width characters.
 fn is_blank(character: char) -> bool {
     character.is_whitespace()
         || matches!(character,
@@ -170,10 +159,8 @@ mod tests {
         let family = "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}\u{200d}\u{1f466}";
         let title = format!("{}{family}", "a".repeat(limit - 6));
         assert_eq!(tab_title(&title), "a".repeat(limit - 6));
-        // The space before a word that does not fit is removed too.
         let title = format!("{} bb", "a".repeat(limit - 1));
         assert_eq!(tab_title(&title), "a".repeat(limit - 1));
-        // A single grapheme cluster is longer than the limit.
         assert_eq!(tab_title(&format!("a{}", "\u{301}".repeat(limit))), "");
     }
 }

@@ -1,62 +1,48 @@
-//! Finds a page's tags. This implements the parts of tokenization (WHATWG HTML 13.2.5) that decide
-//! where tags, comments and raw text start and end.
-//!
-//! This module returns byte offsets and decodes nothing. The caller supplies what a tokenizer would
-//! learn from the tree: whether the current node is foreign, and which start tags start raw text.
-//! Invariant: every byte is examined once or twice, whatever the page contains.
+//! Finds a page's tags, as byte offsets, by the tokenization rules that affect them (WHATWG HTML
+//! 13.2.5).
 
 use std::ops::Range;
 
 use memchr::{memchr, memmem};
 
-/// Byte offsets into the page.
 pub(crate) type ByteRange = Range<usize>;
 
-/// The position of a complete tag. A tag that the page's end cuts off does not count.
+/// Position of a complete tag. A tag that is cut off by the end of the page does not count.
 #[derive(Debug, Clone)]
 pub(crate) struct Tag {
-    /// Byte offset at the `<`.
     pub(crate) start: usize,
     name_end: usize,
-    /// Byte offset after the `>`.
     pub(crate) end: usize,
-    /// True for `</name>`.
     pub(crate) is_end_tag: bool,
-    /// True for `<name/>`.
     pub(crate) is_self_closing: bool,
 }
 
 impl Tag {
-    /// Returns the name as written.
     #[inline]
     pub(crate) fn name<'a>(&self, html: &'a [u8]) -> &'a [u8] {
         html.get(self.name_span()).unwrap_or_default()
     }
 
-    /// Returns the name's range.
     #[inline]
     pub(crate) fn name_span(&self) -> ByteRange {
         self.start + 1 + usize::from(self.is_end_tag)..self.name_end
     }
 
-    /// Iterates over the attributes.
     pub(crate) fn attributes<'a>(&self, html: &'a [u8]) -> Attributes<'a> {
         Attributes { html: html.get(..self.end).unwrap_or(html), at: self.name_end }
     }
 }
 
-/// How an element's raw text ends.
 pub(crate) enum RawText {
-    /// At the end tag with this name (RCDATA and RAWTEXT).
+    /// Text that ends at the end tag with this name (RCDATA and RAWTEXT).
     UntilEndTag(&'static [u8]),
-    /// At the script's end tag, except in its escapes (script data).
+    /// Text that ends at the script's end tag, except in its escapes (script data).
     Script,
-    /// Where the page ends (PLAINTEXT).
+    /// Text that ends with the page (PLAINTEXT).
     ToTheEnd,
 }
 
 impl RawText {
-    /// Returns how long the text at the start of `content` is. `None` if nothing ends it.
     pub(crate) fn length(&self, content: &[u8]) -> Option<usize> {
         match self {
             Self::UntilEndTag(name) => end_tag(content, name),
@@ -66,19 +52,17 @@ impl RawText {
     }
 }
 
-/// Iterates over a page's tags.
 pub(crate) struct Tokens<'a> {
     html: &'a [u8],
     at: usize,
 }
 
 impl<'a> Tokens<'a> {
-    /// Starts at the page's beginning.
     pub(crate) fn new(html: &'a [u8]) -> Self {
         Self { html, at: 0 }
     }
 
-    /// Finds the tags within a range. Offsets are relative to the page.
+    /// Offsets are relative to the page.
     pub(crate) fn within(html: &'a [u8], range: &ByteRange) -> Self {
         Self { html: html.get(..range.end).unwrap_or(html), at: range.start }
     }
@@ -89,8 +73,7 @@ impl<'a> Tokens<'a> {
 
     /// Returns the next tag. `is_foreign` must be true if the current node is not an HTML element,
     /// because only then do CDATA sections exist.
-    // A function call per tag would take a tenth of the time, and the compiler inlines less if
-    // there are more callers.
+    // Inline this, because a call per tag would take a tenth of the time.
     #[inline(always)]
     pub(crate) fn next(&mut self, is_foreign: bool) -> Option<Tag> {
         loop {
@@ -108,7 +91,6 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Reads a tag. The search for the next one starts at its end.
     #[inline]
     fn tag(&mut self, is_end_tag: bool) -> Option<Tag> {
         let start = self.at;
@@ -121,13 +103,11 @@ impl<'a> Tokens<'a> {
         Some(Tag { start, name_end, end, is_end_tag, is_self_closing })
     }
 
-    /// Returns the offset after the next `byte`.
     fn past(&self, byte: u8) -> Option<usize> {
         memchr(byte, self.rest()).map(|found| self.at + found + 1)
     }
 
-    /// Returns the offset after a comment, doctype, CDATA section, or other markup that starts with
-    /// `<!`.
+    /// Returns the offset after any markup that starts with `<!`.
     fn past_declaration(&self, is_foreign: bool) -> Option<usize> {
         let rest = self.rest();
         if rest.starts_with(b"<!--") {
@@ -139,13 +119,13 @@ impl<'a> Tokens<'a> {
         self.past(b'>')
     }
 
-    /// Skips the text in the element whose start tag was just read, and its end tag. Returns the
+    /// Skips the text and the end tag for the element whose start tag was just read. Returns this
     /// text's range.
     pub(crate) fn skip_raw_text(&mut self, raw: &RawText) -> ByteRange {
         let start = self.at;
         let end = raw.length(self.rest()).map_or(self.html.len(), |length| start + length);
         self.at = end;
-        // An end tag cut off by the page's end ends the text, too.
+        // An end tag that is cut off by the end of the page also ends this text.
         if end < self.html.len() && self.next(false).is_none() {
             self.at = self.html.len();
         }
@@ -153,9 +133,8 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Passes the text between two tags to `show`, in pieces without comments, declarations and
-/// processing instructions. The range may also contain the end tag after raw text, or a tag that
-/// the page's end cuts off.
+/// Passes the text between two tags to `show`, without comments, declarations and processing
+/// instructions.
 pub(crate) fn texts(html: &[u8], range: &ByteRange, mut show: impl FnMut(ByteRange)) {
     let mut tokens = Tokens::within(html, range);
     let mut start = range.start;
@@ -184,10 +163,9 @@ pub(crate) fn texts(html: &[u8], range: &ByteRange, mut show: impl FnMut(ByteRan
     show(start..range.end.min(html.len()));
 }
 
-/// Iterates over a tag's attributes as written: the name and the value's range. The range is empty
-/// for an attribute without a value.
+/// Iterates over a tag's attributes as written. The value's range is empty for an attribute without
+/// a value.
 pub(crate) struct Attributes<'a> {
-    /// The page up to the tag's end.
     html: &'a [u8],
     at: usize,
 }
@@ -204,7 +182,7 @@ impl<'a> Iterator for Attributes<'a> {
         if matches!(self.html.get(start), None | Some(b'>')) {
             return None;
         }
-        // An equals sign may start a name, but within a name it ends this name.
+        // An equals sign may start a name, but ends it at any other position.
         let end = skipped(start + 1, |byte| !is_space(byte) && !matches!(byte, b'/' | b'>' | b'='));
         let name = self.html.get(start..end)?;
         let after = skipped(end, is_space);
@@ -228,7 +206,6 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// The meaning of a byte inside a tag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ByteClass {
     Other,
@@ -265,11 +242,11 @@ fn ends_name(byte: u8) -> bool {
     matches!(class(byte), ByteClass::Space | ByteClass::Slash | ByteClass::End)
 }
 
-/// Returns the offset of the next `byte` at or after `at`. This is usually near, so we examine a
-/// few words first: this is cheaper than calling `memchr`.
+/// The next `byte` is usually near, so examining a few words first is cheaper than calling
+/// `memchr`.
 #[inline]
 fn find(byte: u8, html: &[u8], mut at: usize) -> Option<usize> {
-    /// 8-byte words that are examined before `memchr` is called.
+    /// Number of 8-byte words to examine before calling `memchr`.
     const NEAR_WORDS: usize = 3;
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
@@ -286,14 +263,12 @@ fn find(byte: u8, html: &[u8], mut at: usize) -> Option<usize> {
     memchr(byte, html.get(at..)?).map(|found| at + found)
 }
 
-/// Returns where the name that starts at `at` ends. `None` if the page ends first.
 #[inline]
 pub(crate) fn end_of_name(html: &[u8], at: usize) -> Option<usize> {
     Some(at + html.get(at..)?.iter().position(|byte| ends_name(*byte))?)
 }
 
-/// Returns the offset after the `>` of a tag whose attributes start at `at`, and true if the tag is
-/// self-closing.
+/// Returns the offset after a tag's `>`, and whether this tag is self-closing.
 pub(crate) fn end_of_attributes(html: &[u8], mut at: usize) -> Option<(usize, bool)> {
     // Quotes are special only directly after the equals sign that ends a name.
     let mut has_name = false;
@@ -313,7 +288,7 @@ pub(crate) fn end_of_attributes(html: &[u8], mut at: usize) -> Option<(usize, bo
             }
             ByteClass::Equals if has_name => {
                 at = end_of_value(html, at + 1)?;
-                // A slash at the value's end belongs to the value.
+                // A slash at the end of a value belongs to the value.
                 if html.get(at) == Some(&b'>') {
                     return Some((at + 1, false));
                 }
@@ -326,7 +301,6 @@ pub(crate) fn end_of_attributes(html: &[u8], mut at: usize) -> Option<(usize, bo
     }
 }
 
-/// Returns where the value that is expected at `at` ends.
 #[inline]
 fn end_of_value(html: &[u8], mut at: usize) -> Option<usize> {
     while is_space(*html.get(at)?) {
@@ -338,8 +312,7 @@ fn end_of_value(html: &[u8], mut at: usize) -> Option<usize> {
     })
 }
 
-/// Returns a comment's length. `<!-->` and `<!--->` are complete comments, and `--!>` also ends
-/// one.
+/// `<!-->` and `<!--->` are complete comments, and `--!>` also ends a comment.
 pub(crate) fn end_of_comment(rest: &[u8]) -> Option<usize> {
     let inner = rest.get(4..)?;
     if inner.starts_with(b">") {
@@ -354,13 +327,12 @@ pub(crate) fn end_of_comment(rest: &[u8]) -> Option<usize> {
         match rest.get(at..)? {
             [b'>', ..] => return Some(at + 1),
             [b'!', b'>', ..] => return Some(at + 2),
-            // The second dash may be the first dash in the next pair.
+            // The second dash may be the first dash of the next pair.
             _ => at -= 1,
         }
     }
 }
 
-/// Returns the offset of the next `</name` followed by whitespace, a slash or `>`.
 pub(crate) fn end_tag(text: &[u8], name: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -378,8 +350,7 @@ fn is_named(rest: &[u8], name: &[u8]) -> bool {
     })
 }
 
-/// Returns the offset of a script's end tag (13.2.5.15 to .31). After `<!-- <script>` an end tag
-/// does not end the script.
+/// After `<!-- <script>`, an end tag does not end the script (13.2.5.15 to .31).
 fn end_of_script(text: &[u8]) -> Option<usize> {
     #[derive(PartialEq)]
     enum ScriptState {
@@ -412,7 +383,7 @@ fn end_of_script(text: &[u8]) -> Option<usize> {
             ScriptState::Plain | ScriptState::Escaped if is_end && is_script => return Some(at),
             ScriptState::Plain if rest.starts_with(b"<!--") => {
                 state = ScriptState::Escaped;
-                // Its dashes may also be the dashes that end the comment, as in `<!-->`.
+                // Its dashes may also end the comment, as in `<!-->`.
                 at += 1;
             }
             ScriptState::Escaped if !is_end && is_script => state = ScriptState::DoubleEscaped,

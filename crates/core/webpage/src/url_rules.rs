@@ -1,8 +1,5 @@
-//! Decides which URLs may be requested.
-//!
-//! The URL parser normalises the host, so `2130706433`, `0x7f.1` and `127.1` become the address
-//! that they denote. This module does not depend on which addresses may be connected to (see
-//! [`crate::address`]).
+//! Decides which URLs may be requested. The URL parser normalizes the host, so `0x7f.1` becomes an
+//! address.
 
 use std::{borrow::Cow, net::IpAddr};
 
@@ -11,11 +8,10 @@ use url::{Host, Url};
 
 use crate::ports::PortList;
 
-/// Maximum bytes in a URL that is requested or stored. This bounds memory and rows; real icon URLs
-/// are far shorter.
+/// Maximum length in bytes of a URL that is requested or stored. Real icon URLs are far shorter.
 pub const MAX_URL_BYTES: usize = 2048;
 
-/// The reason why a URL may not be requested.
+/// Why a URL may not be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
@@ -28,27 +24,27 @@ pub enum Refusal {
     /// The scheme is neither http nor https.
     #[error("the scheme is neither http nor https")]
     Scheme,
-    /// The port is not in the port list.
+    /// This port is not in the port list.
     #[error("the port is not in the list of ports")]
     Port,
 }
 
-/// Converts an absolute URL to the form that is requested: normalised, without user name, password,
-/// fragment, and the dot after an absolute hostname. Its port must be in `ports`.
+/// Converts an absolute URL to the form that is requested: normalized, without user name, password,
+/// fragment and a dot after the hostname. Its port must be in `ports`.
 ///
 /// # Errors
-/// Returns a [`Refusal`] for the first rule that the URL breaks.
+/// Returns an error for the first rule that this URL breaks.
 pub fn vet_url(url: &str, ports: &PortList) -> Result<Url, Refusal> {
     let url = vet_url_on_any_port(url)?;
     let is_allowed = url.port_or_known_default().is_some_and(|port| ports.contains(port));
     if is_allowed { Ok(url) } else { Err(Refusal::Port) }
 }
 
-/// Converts an absolute URL as [`vet_url`] does, but accepts any port. The caller must not request
-/// the result without checking its port.
+/// Like [`vet_url`], but accepts any port. The caller must check the port before it requests the
+/// URL.
 ///
 /// # Errors
-/// Returns a [`Refusal`] for the first rule that the URL breaks.
+/// Returns an error for the first rule that this URL breaks.
 pub fn vet_url_on_any_port(url: &str) -> Result<Url, Refusal> {
     if url.len() > MAX_URL_BYTES {
         return Err(Refusal::TooLong);
@@ -62,8 +58,7 @@ pub fn vet_url_on_any_port(url: &str) -> Result<Url, Refusal> {
     if url.as_str().len() > MAX_URL_BYTES { Err(Refusal::TooLong) } else { Ok(url) }
 }
 
-/// Returns the IP address in a URL's host, so no DNS lookup is needed. `None` if the host is a
-/// name.
+/// Returns the IP address in a URL's host. `None` if the host is a name.
 #[must_use]
 pub fn literal_address(url: &Url) -> Option<IpAddr> {
     match url.host()? {
@@ -73,9 +68,8 @@ pub fn literal_address(url: &Url) -> Option<IpAddr> {
     }
 }
 
-/// Normalises the slashes in a URL reference before it is resolved against an http or https URL. By
-/// the URL Standard, all slashes before a host count as one pair ("special authority ignore slashes
-/// state"), but the parser reads an empty host before the third one.
+/// Reduces the slashes before a host to two, as in the URL Standard, because the URL parser would
+/// read an empty host before the third one.
 #[must_use]
 pub fn with_two_slashes(text: &str) -> Cow<'_, str> {
     let start = text.trim_start_matches(|c| c <= ' ');
@@ -88,8 +82,7 @@ pub fn with_two_slashes(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Removes user name, password, fragment, and the dot after an absolute hostname: `host.` becomes
-/// `host`.
+/// Removes user name, password, fragment, and the dot after an absolute hostname.
 pub(crate) fn requested_form(mut url: Url) -> Url {
     let host = url.host_str().filter(|host| host.ends_with('.'));
     if let Some(host) = host.map(|host| host.trim_end_matches('.').to_owned()) {

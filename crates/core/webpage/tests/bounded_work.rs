@@ -1,8 +1,5 @@
-//! Measures memory for pages that are constructed to be expensive. Memory is bounded and grows at
-//! most linearly with the page.
-//!
-//! An allocator counts memory. Time is not asserted. With `--nocapture`, each test prints the
-//! milliseconds for a page and for a page twice as large.
+//! Memory for pages that are constructed to be expensive grows at most linearly with the page. With
+//! `--nocapture`, each test prints the milliseconds.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
 #![allow(clippy::disallowed_types, reason = "a test may show what it took")]
@@ -16,12 +13,11 @@ use everytab_webpage::{
 };
 
 const URL: &str = "https://site.example/";
-/// Size in bytes of the largest test pages. Common Crawl truncates payloads at this size.
+/// Size of the largest test pages in bytes. Common Crawl truncates payloads at this size.
 const MAX_PAGE_BYTES: usize = 5 << 20;
 /// Memory in bytes that any page may take in addition to a multiple of its size.
 const FIXED_BYTES: usize = 2 << 20;
 
-/// A page that consists of a start and one repeated piece.
 struct Hostile {
     name: &'static str,
     start: &'static str,
@@ -108,12 +104,10 @@ fn the_most_expensive_pages_in_wide_encodings_take_a_bounded_multiple_of_their_s
         let (page, taken, ms) = read(&body);
         println!("{}: {ms} ms, {taken:?}", hostile.name);
         assert_eq!(page.charset, "utf-16be");
-        // Decoding turns two bytes into up to three, and vectors grow by doubling.
         assert!(taken.peak <= 4 * body.len() + FIXED_BYTES, "{}: {taken:?}", hostile.name);
     }
 }
 
-/// Pages whose links are expensive.
 const LINK_PAGES: [Hostile; 10] = [
     hostile("anchors", "", "<a href=/x>"),
     hostile("anchors of scripts", "", "<a href=javascript:x>"),
@@ -127,8 +121,7 @@ const LINK_PAGES: [Hostile; 10] = [
     hostile("metas without an end", "<meta name=robots content='", "none, "),
 ];
 
-/// Memory in bytes that 5,000 links with 2,048 bytes each may take. This includes some unused
-/// capacity.
+/// Memory in bytes for 5,000 links with 2,048 bytes each, with some unused capacity.
 const LINKS_BYTES: usize = 24 << 20;
 
 #[test]

@@ -1,9 +1,5 @@
-//! Generates an index file like a real one: 31 columns, sorted by surtkey, compressed with gzip,
-//! with the page and row group sizes that Spark writes (pages with 1 MiB or 20,000 rows,
-//! dictionaries up to 1 MiB, row groups with about 128 MB).
-//!
-//! Hosts are taken from a list of real names, or generated if there is no list. Pages per host
-//! follow a power law, up to 60,000.
+//! Generates an index file with the columns, order, compression and page sizes of a real one. Pages
+//! per host follow a power law.
 
 use std::{
     fs::File,
@@ -30,7 +26,6 @@ const FILES_PER_SEGMENT: u64 = 900;
 const CRAWL_START_MICROS: i64 = 1_768_000_000_000_000;
 const SEGMENT_MICROS: i64 = 3 * 3_600 * 1_000_000;
 
-/// Number of text columns.
 const TEXTS: usize = 25;
 
 pub(crate) struct Dice(u64);
@@ -57,13 +52,11 @@ impl Dice {
         self.below(bound) == 0
     }
 
-    /// Returns a number above 0 and at most 1.
     fn unit(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 }
 
-/// One site: the start of its keys, and its hostname.
 struct Site {
     surt: String,
     host: String,
@@ -80,7 +73,6 @@ fn sites(list: Option<&Path>, dice: &mut Dice) -> Vec<Site> {
         Some(list) => {
             let lines = BufReader::new(MultiGzDecoder::new(File::open(list).unwrap())).lines();
             let lines: Vec<String> = lines.map(Result::unwrap).collect();
-            // An index file is a slice of the sorted index: it contains all names in a range.
             lines.iter().filter(|name| name.contains('.')).map(|name| site(name)).collect()
         }
         None => (0..330_000)
@@ -105,7 +97,6 @@ fn word(dice: &mut Dice) -> &'static str {
     SYLLABLES[dice.below(16) as usize]
 }
 
-/// Returns a path like those in web applications, and sometimes a query.
 fn address(dice: &mut Dice) -> (String, Option<String>) {
     let mut path = String::new();
     for _ in 0..=dice.below(3) {
@@ -135,7 +126,6 @@ struct Row {
     query: Option<String>,
 }
 
-/// Returns one site's rows in the file's order: the captures of its home page are first.
 fn rows_of(site: &Site, left: u64, dice: &mut Dice) -> Vec<Row> {
     let pages = (5.0 * dice.unit().powf(-0.95)).min(60_000.0) as u64;
     let mut rows = Vec::new();
@@ -166,7 +156,6 @@ fn random_text(dice: &mut Dice, alphabet: &[u8], length: usize) -> String {
     (0..length).map(|_| char::from(alphabet[dice.below(alphabet.len() as u64) as usize])).collect()
 }
 
-/// A batch's columns while they are being filled.
 struct Columns {
     texts: Vec<StringBuilder>,
     record_ids: BinaryBuilder,
@@ -307,11 +296,9 @@ fn batch(rows: &[Row], dice: &mut Dice) -> RecordBatch {
     columns.finish()
 }
 
-/// Writes sites to `path` until it has at least `rows` rows, or no site is left.
 pub(crate) fn generate(path: &Path, rows: u64, hosts: Option<&Path>) {
     let mut dice = Dice::new(20_260_105);
     let sites = sites(hosts, &mut dice);
-    // Take as many adjacent sites as the rows need. A site has about 60 rows on average.
     let properties = WriterProperties::builder()
         .set_compression(Compression::GZIP(GzipLevel::default()))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
@@ -323,7 +310,6 @@ pub(crate) fn generate(path: &Path, rows: u64, hosts: Option<&Path>) {
     let mut pending = Vec::new();
     let mut written = 0;
     for (number, site) in sites.iter().enumerate() {
-        // A site has at most as many pages as the file needs rows, except for one site.
         let left = if number == sites.len() / 3 { 200_000 } else { rows };
         pending.extend(rows_of(site, left, &mut dice));
         let is_last = number + 1 == sites.len() || written + pending.len() as u64 >= rows;

@@ -1,5 +1,5 @@
-//! Times reading a columnar index file on one thread: `scripts/bench/index.sh` compares this with
-//! DuckDB on the same file.
+//! Measures how long reading a columnar index file takes on one thread. `scripts/bench/index.sh`
+//! compares it with DuckDB.
 //!
 //!     index_bench generate FILE ROWS [HOSTS.gz]
 //!     index_bench read FILE               prints rows, captures, wall seconds, bytes read, bytes
@@ -34,7 +34,6 @@ fn main() {
     }
 }
 
-/// Prints the same values as the worker's example `read_index` for the same file.
 fn read(path: &str) {
     let file = File::open(path).unwrap();
     let size = file.metadata().unwrap().len();

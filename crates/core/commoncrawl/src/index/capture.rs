@@ -1,7 +1,4 @@
-//! A capture: the location of one home page's record, and the preference between two captures.
-//!
-//! Invariant: the preference is a total order over all fields, so a set's best capture does not
-//! depend on the order in which captures were read.
+//! A capture of a home page, and the preference between captures, which is a total order.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -9,9 +6,9 @@ use std::cmp::{Ordering, Reverse};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// `http`
+    /// `http`.
     Http,
-    /// `https`
+    /// `https`.
     Https,
 }
 
@@ -25,27 +22,26 @@ impl Protocol {
     }
 }
 
-/// A home page's record in the crawl: an index row that passed the filter and all checks.
+/// Where a home page's record is in the crawl.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Capture {
-    /// Hostname in its canonical form, 1 to 253 bytes (see [`crate::canonical_hostname`]).
+    /// Hostname in its canonical form (see [`crate::canonical_hostname`]).
     pub hostname: String,
-    /// The scheme in the page's URL.
+    /// Scheme in this page's URL.
     pub protocol: Protocol,
-    /// Path to the WARC file relative to the crawl's bucket, without empty, `.` or `..` segments.
+    /// Path of the WARC file relative to the crawl's bucket, without empty, `.` or `..` segments.
     pub warc_filename: String,
-    /// Byte offset of the record's gzip member in this file.
+    /// Byte offset of this record's gzip member in the file.
     pub warc_record_offset: u64,
-    /// Length of the gzip member in bytes. This is at least 1, and the member's end fits an `i64`.
+    /// The gzip member's length in bytes, at least 1. Its end offset fits in an `i64`.
     pub warc_record_length: u64,
-    /// When the page was fetched, in microseconds since 1970-01-01 UTC.
+    /// Fetch time, in microseconds since 1970 UTC.
     pub fetch_time_micros: i64,
 }
 
 impl Capture {
-    /// Compares two captures with the same host; `Less` means that `self` is better. https is
-    /// better than http, then the newest fetch time, then the smallest WARC file name (by bytes),
-    /// then the smallest offset, then the smallest length.
+    /// Compares two captures for one host. `Less` means that `self` is better: https before http,
+    /// then the newest fetch time, then the smallest file name, offset and length.
     pub fn preference(&self, other: &Self) -> Ordering {
         self.preference_key().cmp(&other.preference_key())
     }

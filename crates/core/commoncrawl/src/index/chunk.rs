@@ -1,7 +1,5 @@
-//! Splits a column chunk into pages while its bytes are supplied.
-//!
-//! Invariants: a page is returned once, and only when it is complete; it is an error if the pages
-//! do not contain as many rows as the row group. This module does not depend on what pages contain.
+//! Splits a column chunk into pages while its bytes are supplied, and checks how many rows they
+//! have.
 
 use std::collections::VecDeque;
 
@@ -12,49 +10,38 @@ use super::{
     thrift::{HeaderError, PageHeader, PageKind, page_header},
 };
 
-/// Maximum bytes in a page header. A header contains statistics with column values, which are short
-/// in an index.
+/// Maximum page header size in bytes. Its statistics contain column values, which are short in an
+/// index.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
-/// A compressed page and its header.
 #[derive(Debug)]
 pub(super) struct ColumnPage {
     pub(super) header: PageHeader,
     pub(super) body: Bytes,
 }
 
-/// A column chunk whose bytes may have been supplied only in part.
 #[derive(Debug, Default)]
 pub(super) struct ColumnChunk {
-    /// The first bytes that do not belong to a page yet.
+    /// The first bytes that do not belong to a complete page.
     front: Bytes,
-    /// The bytes after `front`, in the pieces in which they were supplied.
     later: VecDeque<Bytes>,
-    /// How many of the chunk's bytes have not been supplied.
     missing_bytes: u64,
-    /// Rows in the row group.
     rows: u64,
-    /// The dictionary page, until it is opened.
     pub(super) dictionary: Option<ColumnPage>,
-    /// Data pages that have not been read to their end.
     pub(super) pages: VecDeque<ColumnPage>,
-    /// Rows in all data pages that have been supplied.
     pub(super) rows_here: u64,
 }
 
 impl ColumnChunk {
-    /// Creates a chunk that has `bytes` bytes in the file and `rows` rows.
     pub(super) fn new(bytes: u64, rows: u64) -> Self {
         Self { missing_bytes: bytes, rows, ..Self::default() }
     }
 
-    /// Returns how many of the supplied bytes belong to an incomplete page.
     pub(super) fn waiting_bytes(&self) -> u64 {
         let later = self.later.iter().map(Bytes::len).sum::<usize>();
         (self.front.len() + later) as u64
     }
 
-    /// Adds the chunk's next bytes.
     pub(super) fn push(&mut self, bytes: Bytes) -> Result<(), String> {
         self.missing_bytes = self.missing_bytes.saturating_sub(bytes.len() as u64);
         self.later.push_back(bytes);
@@ -62,10 +49,9 @@ impl ColumnChunk {
             match self.take_page()? {
                 Some(page) => self.keep(page)?,
                 None if self.missing_bytes > 0 => return Ok(()),
-                None => return Err(format!("{} of {} rows", self.rows_here, self.rows)),
+                None => return Err(format!("only {} of {} rows", self.rows_here, self.rows)),
             }
         }
-        // Bytes after the last row are ignored.
         self.front = Bytes::new();
         self.later.clear();
         Ok(())
@@ -88,17 +74,18 @@ impl ColumnChunk {
         Ok(())
     }
 
-    /// Returns the next page. `None` if its bytes have not been supplied completely.
     fn take_page(&mut self) -> Result<Option<ColumnPage>, String> {
         let (header, length) = loop {
             match page_header(&self.front) {
                 Ok(found) => break found,
                 Err(HeaderError::Short) if self.front.len() > MAX_HEADER_BYTES => {
-                    return Err("a page header without end".into());
+                    return Err("a page header is too large".into());
                 }
                 Err(HeaderError::Short) if self.join() => {}
                 Err(HeaderError::Short) => return Ok(None),
-                Err(HeaderError::Wrong(what)) => return Err(format!("a page header with {what}")),
+                Err(HeaderError::Wrong(what)) => {
+                    return Err(format!("invalid page header: {what}"));
+                }
             }
         };
         if header.plain_bytes > MAX_PAGE_BYTES || header.stored_bytes > MAX_PAGE_BYTES {
@@ -116,7 +103,6 @@ impl ColumnChunk {
         Ok(Some(ColumnPage { header, body }))
     }
 
-    /// Appends the later pieces to `front`. Returns false if there are no later pieces.
     fn join(&mut self) -> bool {
         match self.later.len() {
             0 => return false,

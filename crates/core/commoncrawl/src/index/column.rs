@@ -1,8 +1,5 @@
-//! Reads one needed column's values in the current row group.
-//!
-//! A page is inflated only when one of its rows is read. A page is therefore never inflated if none
-//! of its rows passes the filter's first condition. Invariant: the caller reads rows in ascending
-//! order. This module does not depend on other columns.
+//! Reads one column's values in ascending row order. A page is decompressed only when a row in it
+//! is read.
 
 use bytes::Bytes;
 
@@ -15,27 +12,20 @@ use super::{
     windows::ColumnProgress,
 };
 
-/// How a column is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ColumnReading {
-    /// Name in the file.
     pub(super) name: &'static str,
-    /// How values are stored.
     pub(super) width: Width,
-    /// Whether a row may lack a value.
     pub(super) is_optional: bool,
-    /// Whether the caller usually reads only whether a row has a value, and rarely the value
-    /// itself.
+    /// True if the caller mostly checks whether a row has a value, and rarely reads the value.
     pub(super) is_presence: bool,
-    /// The values that [`Column::find`] searches for.
     pub(super) wanted: Wanted,
 }
 
-/// How much of the current page is decompressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PageState {
     Closed,
-    /// Only the levels, which show whether a row has a value.
+    /// Only the definition levels, which show whether a row has a value.
     Levels,
     Whole,
 }
@@ -48,7 +38,6 @@ pub(super) struct Column {
     dictionary: Dictionary,
     page: OpenPage,
     state: PageState,
-    /// The first row in the first page of `chunk`, counted from the row group's first row.
     first_row: u64,
 }
 
@@ -69,7 +58,6 @@ impl Column {
         self.reading.name
     }
 
-    /// Starts the next row group. Its chunk for this column has `bytes` bytes and `rows` rows.
     pub(super) fn enter(&mut self, codec: Codec, bytes: u64, rows: u64) {
         self.codec = codec;
         self.chunk = ColumnChunk::new(bytes, rows);
@@ -82,12 +70,10 @@ impl Column {
         self.chunk.push(bytes).map_err(|what| corrupt(self.reading.name, &what))
     }
 
-    /// Returns how many rows can be read, and how many bytes belong to an incomplete page.
     pub(super) fn progress(&self) -> ColumnProgress {
         ColumnProgress { rows: self.chunk.rows_here, waiting_bytes: self.chunk.waiting_bytes() }
     }
 
-    /// Returns the stored bytes of the value in `row`. `None` for null.
     pub(super) fn get(
         &mut self,
         row: u64,
@@ -99,7 +85,6 @@ impl Column {
         self.page.get(row, &self.dictionary).map_err(|what| corrupt(name, &what))
     }
 
-    /// Returns true if `row` has no value.
     pub(super) fn is_null(
         &mut self,
         row: u64,
@@ -113,9 +98,8 @@ impl Column {
         has_value.map(|has| !has).map_err(|what| corrupt(self.reading.name, &what))
     }
 
-    /// Returns whether the value in `row` is an empty string. `None` if the row has no value. Call
-    /// this at most once per row. If only the page's levels are open, its values are decompressed
-    /// only if the row has a value.
+    /// Returns whether the value in `row` is an empty string. `None` for null. Call this at most
+    /// once per row.
     pub(super) fn is_empty_text(
         &mut self,
         row: u64,
@@ -136,7 +120,6 @@ impl Column {
         Ok(value.map(<[u8]>::is_empty))
     }
 
-    /// Returns the first row in `from..end` with one of the wanted values, and that value's index.
     pub(super) fn find(
         &mut self,
         from: u64,
@@ -159,13 +142,12 @@ impl Column {
         Ok(None)
     }
 
-    /// Drops the pages before `row` without inflating them, and opens the page that contains it.
     fn open_page_of(&mut self, row: u64, inflater: &mut Inflater) -> Result<(), IndexError> {
         let reading = self.reading;
         let wrong = |what: String| corrupt(reading.name, &what);
         let page = loop {
             let Some(page) = self.chunk.pages.front() else {
-                return Err(wrong(format!("no row {row}")));
+                return Err(wrong(format!("row {row} is missing")));
             };
             if row < self.first_row.saturating_add(page.header.values) {
                 break page;
@@ -185,7 +167,7 @@ impl Column {
         self.open_values(inflater)
     }
 
-    /// Opens the first page including its values. Reading starts again at the page's first row.
+    /// Opens the first page with its values, at its first row.
     fn open_values(&mut self, inflater: &mut Inflater) -> Result<(), IndexError> {
         let reading = self.reading;
         let wrong = |what: String| corrupt(reading.name, &what);

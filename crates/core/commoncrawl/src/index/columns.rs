@@ -1,10 +1,7 @@
-//! Finds the columns that the filter and a capture need, and reads their values.
+//! Finds the columns that the filter and captures need, and reads their values.
 //!
-//! The schema has changed over the years: `fetch_time` was INT96 until the end of 2019 and is now a
-//! timestamp in milliseconds, integers have several widths, and strings may lack their annotation.
-//!
-//! Invariant: a value is returned only as its own type; if it is null or out of range, the result
-//! is `None`.
+//! The schema has changed over the years: `fetch_time` was INT96 until the end of 2019, integers
+//! have several widths, and strings may lack their annotation.
 
 use bytes::Bytes;
 use parquet::{
@@ -23,7 +20,6 @@ use super::{
     windows::ColumnProgress,
 };
 
-/// A needed column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnName {
     Hostname,
@@ -39,8 +35,7 @@ pub(super) enum ColumnName {
     Port,
 }
 
-/// The needed columns: the name in the file, how the column is used, and whether a file must
-/// contain it. If an optional column is missing, it counts as null in all rows.
+/// The needed columns, their names in the file, their use, and whether a file must contain them.
 const NEEDED: [(ColumnName, &str, Use, bool); 11] = [
     (ColumnName::Hostname, "url_host_name", Use::Text, true),
     (ColumnName::Protocol, "url_protocol", Use::Text, true),
@@ -55,28 +50,24 @@ const NEEDED: [(ColumnName, &str, Use, bool); 11] = [
     (ColumnName::Port, "url_port", Use::Presence, false),
 ];
 
-/// The paths of home pages, and the empty path, which is only counted.
+/// Home page paths. The empty path is only counted.
 const PATHS: Wanted = [Some(b"/"), Some(b"")];
 
-/// How a column is used.
 #[derive(Debug, Clone, Copy)]
 enum Use {
     Text,
     Integer,
     Time,
-    /// The filter needs to know only whether a row has a value, or an empty one.
+    /// The filter checks only whether a row has this value, and whether it is empty.
     Presence,
 }
 
-/// How a stored value is interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueKind {
     Text,
     Signed,
     Unsigned,
-    /// Nanoseconds since midnight, and the Julian day.
     Int96,
-    /// Time since 1970.
     Since1970 {
         /// Units per second.
         per_second: i64,
@@ -93,7 +84,6 @@ struct Needed {
     column: Column,
 }
 
-/// The needed columns of a file, with the current row group's values.
 #[derive(Debug)]
 pub(super) struct Columns {
     needed: Vec<Needed>,
@@ -101,7 +91,6 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Finds the columns in a file and checks their types.
     pub(super) fn of(schema: &SchemaDescriptor) -> Result<Self, IndexError> {
         let mut needed = Vec::with_capacity(NEEDED.len());
         for (name, text, usage, is_required) in NEEDED {
@@ -131,13 +120,11 @@ impl Columns {
         Ok(Self { needed, inflater: Inflater::new() })
     }
 
-    /// Returns the columns' leaf indexes in the file. [`push`](Self::push) numbers columns in this
-    /// order.
+    /// Leaf indexes of the columns in the file. [`push`](Self::push) numbers columns in this order.
     pub(super) fn leaves(&self) -> Vec<usize> {
         self.needed.iter().map(|needed| needed.leaf).collect()
     }
 
-    /// Returns how the columns are stored in all row groups in a file.
     pub(super) fn formats(&self, metadata: &ParquetMetaData) -> Result<Formats, IndexError> {
         let mut formats = Formats::default();
         for group in metadata.row_groups() {
@@ -150,7 +137,6 @@ impl Columns {
         Ok(formats)
     }
 
-    /// Starts a row group. The caller must have checked its numbers.
     pub(super) fn enter(&mut self, group: &RowGroupMetaData) -> Result<(), IndexError> {
         let rows = group.num_rows().unsigned_abs();
         for needed in &mut self.needed {
@@ -159,32 +145,28 @@ impl Columns {
             };
             let codec = Codec::of(chunk.compression()).ok_or_else(|| IndexError::Unsupported {
                 name: needed.column.name(),
-                what: "compressed in an unknown way".into(),
+                what: "compressed with an unknown codec".into(),
             })?;
             needed.column.enter(codec, chunk.compressed_size().unsigned_abs(), rows);
         }
         Ok(())
     }
 
-    /// Adds the next bytes for the column at `index` in [`leaves`](Self::leaves).
     pub(super) fn push(&mut self, index: usize, bytes: Bytes) -> Result<(), IndexError> {
         match self.needed.get_mut(index) {
             Some(needed) => needed.column.push(bytes),
-            None => Err(IndexError::WrongSupply("a piece of no column".into())),
+            None => Err(IndexError::WrongSupply("a piece of an unknown column".into())),
         }
     }
 
-    /// Returns how many rows in the row group can be read in every column.
     pub(super) fn rows_here(&self) -> u64 {
         self.needed.iter().map(|needed| needed.column.progress().rows).min().unwrap_or(0)
     }
 
-    /// Returns each column's progress, in the order of [`leaves`](Self::leaves).
     pub(super) fn progress(&self) -> Vec<ColumnProgress> {
         self.needed.iter().map(|needed| needed.column.progress()).collect()
     }
 
-    /// Returns the first row in `from..end` whose path is `/` or empty, and whether it is empty.
     pub(super) fn find_root(
         &mut self,
         from: u64,
@@ -217,13 +199,13 @@ impl Columns {
         }
     }
 
-    /// Returns a string. `None` if the value is null or not UTF-8.
+    /// `None` if this value is null or not UTF-8.
     pub(super) fn text(&mut self, name: ColumnName, row: u64) -> Result<Option<&str>, IndexError> {
         let bytes = self.bytes(name, row)?;
         Ok(bytes.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok()))
     }
 
-    /// Returns an integer. `None` if the value is null or out of range.
+    /// `None` if this value is null or out of range.
     pub(super) fn integer(
         &mut self,
         name: ColumnName,
@@ -243,7 +225,7 @@ impl Columns {
         })
     }
 
-    /// Returns a time in microseconds since 1970. `None` if the value is null or out of range.
+    /// Returns microseconds since 1970. `None` if this value is null or out of range.
     pub(super) fn micros(&mut self, name: ColumnName, row: u64) -> Result<Option<i64>, IndexError> {
         let Some((kind, bytes)) = self.bytes(name, row)? else { return Ok(None) };
         Ok(match kind {
@@ -259,8 +241,7 @@ impl Columns {
         })
     }
 
-    /// Returns whether the value is an empty string, and false for values with other types. `None`
-    /// if the value is null. Call this at most once per row.
+    /// Call this at most once per row.
     pub(super) fn is_empty_text(
         &mut self,
         name: ColumnName,
@@ -274,7 +255,6 @@ impl Columns {
         }
     }
 
-    /// Returns true if the value is null.
     pub(super) fn is_null(&mut self, name: ColumnName, row: u64) -> Result<bool, IndexError> {
         match self.column(name) {
             Some((needed, inflater)) if needed.kind != ValueKind::AlwaysNull => {
@@ -285,8 +265,7 @@ impl Columns {
     }
 }
 
-/// Converts an INT96 time to microseconds since 1970. INT96 has 8 bytes for the nanoseconds since
-/// midnight and 4 bytes for the Julian day.
+/// INT96 has nanoseconds since midnight in 8 bytes and the Julian day in 4 bytes.
 fn int96_micros(bytes: &[u8]) -> Option<i64> {
     const JULIAN_DAY_OF_1970: i64 = 2_440_588;
     const MICROS_A_DAY: i64 = 86_400 * 1_000_000;
@@ -296,7 +275,6 @@ fn int96_micros(bytes: &[u8]) -> Option<i64> {
     day.checked_mul(MICROS_A_DAY)?.checked_add(micros)
 }
 
-/// Returns how a column's values are stored. `None` if its type does not fit `usage`.
 fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(ValueKind, Width)> {
     let physical = column.physical_type();
     let width = match physical {
@@ -307,7 +285,7 @@ fn kind(column: &ColumnDescriptor, usage: Use) -> Option<(ValueKind, Width)> {
             Width::Fixed(usize::try_from(column.type_length()).ok()?)
         }
         PhysicalType::BYTE_ARRAY => Width::Varying,
-        // This width is never used, because we read only from levels whether a boolean is present.
+        // Never used, because for a boolean we read only whether a row has a value.
         PhysicalType::BOOLEAN => Width::Fixed(1),
     };
     let logical = column.logical_type_ref();

@@ -1,22 +1,15 @@
-//! Removes duplicates while rows are read: keeps one capture per hostname in a site, in bounded
-//! memory.
+//! Keeps one capture per hostname while rows are read, in bounded memory.
 //!
-//! The index is sorted by url_surtkey, which omits a leading `www.`, so the rows for `www.x` and
-//! `x` are interleaved under one key. We derive this key from the hostname, so that we need not
-//! read its column, which is the file's second largest. We hold the current site's captures until
-//! another site starts. Invariant: in any row order, each hostname keeps the best of its adjacent
-//! captures. If a site's rows are not adjacent, a hostname may get more than one capture, which is
-//! not an error.
+//! The index is sorted by `url_surtkey`, which omits a leading `www.`, so the rows for `www.x` and
+//! `x` are interleaved. Rarely, a hostname gets several captures, which is harmless.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
 use super::capture::Capture;
 
-/// Maximum hostnames that are held. A site has only a few (`www`, `www2`, ...). If there are more,
-/// the index is not sorted, and returning the held captures early is never wrong.
+/// Maximum hostnames to hold. At this limit, captures are returned early, which is never wrong.
 const MAX_HELD_HOSTNAMES: usize = 4_096;
 
-/// The current site's hostnames, each with its best capture so far.
 #[derive(Debug, Default)]
 pub(super) struct Deduplicator {
     site: String,
@@ -25,8 +18,8 @@ pub(super) struct Deduplicator {
 }
 
 impl Deduplicator {
-    /// Adds a capture. If it belongs to a new site, or if too many captures are held, returns the
-    /// previously held ones, ordered by hostname.
+    /// Adds a capture. Returns the captures held before this one if a new site starts or the limit
+    /// is reached.
     pub(super) fn push(&mut self, capture: Capture) -> Option<Vec<Capture>> {
         let site = site_of(&capture.hostname);
         let is_new_site = self.site != site || self.held.len() >= MAX_HELD_HOSTNAMES;
@@ -48,20 +41,17 @@ impl Deduplicator {
         done
     }
 
-    /// Returns the held captures, ordered by hostname.
     pub(super) fn take(&mut self) -> Vec<Capture> {
         self.site.clear();
         std::mem::take(&mut self.held).into_values().collect()
     }
 
-    /// Returns how many captures were dropped because another one for the same hostname was at
-    /// least as good.
     pub(super) fn duplicates_removed(&self) -> u64 {
         self.duplicates_removed
     }
 }
 
-/// Returns the hostname without a leading `www.`, `www2.` and so on, as in a surtkey.
+/// Omits a leading `www.`, `www2.` and so on, as in a surtkey.
 fn site_of(hostname: &str) -> &str {
     let rest =
         hostname.strip_prefix("www").unwrap_or("").trim_start_matches(|c: char| c.is_ascii_digit());

@@ -1,17 +1,10 @@
-//! Finds where numbers in DELTA_BINARY_PACKED (parquet-format, Encodings.md) end, without decoding
-//! them.
-//!
-//! A page repeats its value count in each run of such numbers, and the parquet crate's decoder
-//! allocates by this count. Invariant: accepted pages have at most as many numbers as the caller
-//! allows.
+//! Finds where numbers in DELTA_BINARY_PACKED end (parquet-format, Encodings.md), and checks their
+//! count.
 
 const CUT_SHORT: &str = "a run of deltas cut short";
 
-/// Returns the offset of the first byte after the numbers at the start of `bytes`.
-///
-/// # Errors
-/// Returns an error if there are more than `most` numbers, if the header is invalid, or if the
-/// bytes end too early.
+/// Returns the offset after the numbers at the start of `bytes`. At most `most` numbers are
+/// allowed.
 pub(super) fn end_of_numbers(bytes: &[u8], most: u64) -> Result<usize, &'static str> {
     let mut at = 0;
     let block = varint(bytes, &mut at)?;
@@ -22,8 +15,8 @@ pub(super) fn end_of_numbers(bytes: &[u8], most: u64) -> Result<usize, &'static 
         return Err("more deltas than the page has values");
     }
     let per_run = block.checked_div(runs).filter(|each| *each > 0 && each.is_multiple_of(8));
-    let per_run = per_run.filter(|each| each * runs == block).ok_or("blocks of no whole bytes")?;
-    // The header contains the first number.
+    let per_run =
+        per_run.filter(|each| each * runs == block).ok_or("invalid block size of deltas")?;
     let mut left = total.saturating_sub(1);
     while left > 0 {
         varint(bytes, &mut at)?;
@@ -44,7 +37,6 @@ pub(super) fn end_of_numbers(bytes: &[u8], most: u64) -> Result<usize, &'static 
     Ok(at.min(bytes.len()))
 }
 
-/// Reads an unsigned LEB128 number.
 fn varint(bytes: &[u8], at: &mut usize) -> Result<u64, &'static str> {
     let mut number = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {
@@ -62,9 +54,8 @@ fn varint(bytes: &[u8], at: &mut usize) -> Result<u64, &'static str> {
 mod tests {
     use super::*;
 
-    /// The numbers 7, 5, 3, 1, 2: the first example in Encodings.md and one more number. Blocks
-    /// have 128 values in four runs. The deltas are -2, -2, -2 and 1, stored in two bits as the
-    /// difference from -2.
+    /// 7, 5, 3, 1, 2: the first example in Encodings.md and one more number. The deltas are stored
+    /// in two bits each, as the difference from -2.
     const FIVE: [u8; 18] = [0x80, 1, 4, 5, 14, 3, 2, 0, 0, 0, 0b1100_0000, 0, 0, 0, 0, 0, 0, 0];
 
     #[test]
@@ -80,7 +71,7 @@ mod tests {
         assert!(end_of_numbers(&FIVE, 4).is_err());
         let huge = [0x80, 1, 4, 0xff, 0xff, 0xff, 0xff, 0x7f, 0];
         assert_eq!(end_of_numbers(&huge, 100), Err("more deltas than the page has values"));
-        assert_eq!(end_of_numbers(&[0x80, 1, 0, 2, 0], 9), Err("blocks of no whole bytes"));
+        assert_eq!(end_of_numbers(&[0x80, 1, 0, 2, 0], 9), Err("invalid block size of deltas"));
         assert_eq!(end_of_numbers(&[], 9), Err(CUT_SHORT));
         assert_eq!(end_of_numbers(&[0x80, 1, 4, 5, 14, 3, 2], 9), Err(CUT_SHORT));
     }

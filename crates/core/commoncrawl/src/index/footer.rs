@@ -1,9 +1,7 @@
-//! Reads the end of a parquet file, which contains its metadata and its magic number, in as few
-//! reads as possible.
+//! Reads the metadata at the end of a parquet file in as few reads as possible.
 //!
-//! Invariant: a file that is not parquet, is truncated or is encrypted is detected before anything
-//! is decoded. Layout: `PAR1 | row groups | metadata | metadata length, u32 LE | PAR1`
-//! (parquet-format, "File format").
+//! Layout: `PAR1 | row groups | metadata | metadata length, u32 LE | PAR1` (parquet-format, "File
+//! format").
 
 use std::ops::Range;
 
@@ -17,15 +15,13 @@ use super::error::{IndexError, guarded};
 
 const MAGIC: &[u8; 4] = b"PAR1";
 const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
-/// Bytes in the metadata length and the magic number after it.
+/// Total size in bytes of the metadata length and the magic number after it.
 const TAIL_BYTES: u64 = 8;
-/// Size in bytes of the smallest file with both magic numbers and a metadata length.
+/// Minimum file size in bytes, with both magic numbers and a metadata length.
 const MIN_FILE_BYTES: u64 = 12;
-/// Maximum size of the metadata in bytes. For 30 columns and 100 row groups with statistics, they
-/// have about 0.5 MB.
+/// Maximum metadata size in bytes. For 30 columns and 100 row groups, this is about 0.5 MB.
 const MAX_METADATA_BYTES: u64 = 64 << 20;
 
-/// One step of [`Footer`]: either it needs the bytes in these ranges, or it has the metadata.
 pub(super) enum FooterStep {
     Need(Vec<Range<u64>>),
     Metadata(Box<ParquetMetaData>),
@@ -91,7 +87,6 @@ fn need(range: Range<u64>) -> FooterStep {
     FooterStep::Need(vec![range])
 }
 
-/// Returns the error for a file that does not end with the magic number.
 fn explain(head: &[u8], tail: &[u8]) -> IndexError {
     if tail.ends_with(ENCRYPTED_MAGIC) {
         IndexError::Encrypted
@@ -109,7 +104,8 @@ fn start_decoder(tail: &Bytes, file_size: u64) -> Result<ParquetMetaDataPushDeco
         _ => return Err(IndexError::Truncated("it has no footer".into())),
     };
     if length.saturating_add(MIN_FILE_BYTES) > file_size {
-        let what = format!("its footer says {length} bytes of metadata, it has {file_size} in all");
+        let what =
+            format!("its footer declares {length} bytes of metadata, it has {file_size} bytes");
         return Err(IndexError::Truncated(what));
     }
     if length > MAX_METADATA_BYTES {

@@ -1,7 +1,5 @@
-//! How a file's needed columns are stored, from its metadata: compression and encodings.
-//!
-//! Invariant: a file with a needed column in an unsupported compression is rejected before a row is
-//! read. This module does not depend on where pages are.
+//! Collects the compression and encodings in which a file stores its needed columns, and rejects
+//! unsupported compression.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -12,20 +10,19 @@ use parquet::{
 
 use super::{error::IndexError, inflate::Codec, recoded};
 
-/// How the needed columns in one or more files are stored.
+/// How one or more files store their needed columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Formats {
-    /// Compression codec names.
+    /// Compression codecs by name.
     pub codecs: BTreeSet<&'static str>,
-    /// Value encoding names.
+    /// Value encodings by name.
     pub encodings: BTreeSet<String>,
-    /// Columns in an encoding that no crawl has used. The parquet crate decodes these columns more
-    /// slowly.
+    /// Columns whose encoding no crawl has used yet. The parquet crate decodes them, which is
+    /// slower.
     pub slow: BTreeSet<String>,
 }
 
 impl Formats {
-    /// Adds a column chunk.
     pub(super) fn add(
         &mut self,
         name: &'static str,

@@ -1,8 +1,5 @@
-//! The filter: decides which rows in the index are home pages, and creates their captures.
-//!
-//! Invariants: every row whose path is `/` or empty gets exactly one [`RowVerdict`]; a comparison
-//! with null is false, as in SQL. The most selective condition is checked first, so that most
-//! columns are read for only a few rows. This module does not depend on other rows.
+//! Decides which index rows are home pages. The most selective conditions come first, so that most
+//! columns are read for only a few rows.
 
 use std::net::IpAddr;
 
@@ -14,22 +11,20 @@ use super::{
 };
 use crate::hostname::{Hostname, HostnameError, canonical_hostname};
 
-/// Maximum length of a WARC path in bytes. Common Crawl's paths have about 140.
+/// Maximum WARC path length in bytes. Common Crawl's paths have about 140.
 const MAX_WARC_FILENAME_BYTES: usize = 1_024;
 
-/// The filter's result for a row.
 pub(super) enum RowVerdict {
-    /// The row does not pass the filter. The reason is set only if the row is otherwise a home
+    /// The row does not pass the filter. The reason is set only if this row is otherwise a home
     /// page.
     NotHomePage(Option<LeftOutRow>),
-    /// The row passes the filter, but a needed value is null or invalid. The reason is set only if
-    /// the hostname is invalid.
+    /// The row passes the filter, but a needed value is invalid. The reason is set only for an
+    /// invalid hostname.
     Malformed(Option<HostnameError>),
-    /// The row is a home page.
     HomePage(Capture),
 }
 
-/// Applies the filter to `row`, whose path must be `/` or empty.
+/// The path of `row` must be `/` or empty.
 pub(super) fn judge(
     columns: &mut Columns,
     row: u64,
@@ -58,8 +53,7 @@ pub(super) fn judge(
     capture(columns, row, protocol, is_public_address)
 }
 
-/// Returns why a media type is not HTML. `None` if it is HTML. Common Crawl keeps the server's
-/// letter case, and removes parameters after a semicolon or a space, but not after a comma.
+/// Common Crawl keeps the server's letter case, and does not remove parameters after a comma.
 fn media_type(media_type: Option<&str>) -> Option<LeftOutRow> {
     let is_end = |c: char| matches!(c, ';' | ',') || c.is_ascii_whitespace();
     let essence = media_type.unwrap_or_default().trim().split(is_end).next().unwrap_or_default();
@@ -75,7 +69,6 @@ fn media_type(media_type: Option<&str>) -> Option<LeftOutRow> {
     }
 }
 
-/// Creates a row's capture. The row is malformed if a value is null or invalid.
 fn capture(
     columns: &mut Columns,
     row: u64,
@@ -114,7 +107,7 @@ fn capture(
     }))
 }
 
-/// Returns true if `name` can be appended to a bucket's or directory's URL without leaving it.
+/// Returns true if `name` can be appended to the URL of a bucket or directory without leaving it.
 pub(crate) fn is_relative_path(name: &str) -> bool {
     name.len() <= MAX_WARC_FILENAME_BYTES
         && !name.chars().any(|c| c.is_control() || c == '\\')

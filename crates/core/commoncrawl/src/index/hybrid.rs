@@ -1,13 +1,10 @@
-//! Reads parquet's hybrid between run-length encoding and bit packing, which stores levels and
-//! dictionary codes.
+//! Reads levels and dictionary codes (parquet-format, Encodings.md, "RLE / bit-packing hybrid").
 //!
-//! A run is `varint header, data`. After an even header, the run has `header / 2` equal values.
-//! After an odd one, it has `header / 2` groups, each with eight values that have `bit_width` bits,
-//! lowest bit first (parquet-format, Encodings.md, "RLE / bit-packing hybrid"). Invariant: this
-//! never reads beyond the given bytes; a value beyond them is an error. This module does not depend
-//! on what values mean.
+//! A run is `varint header, data`. An even header means `header / 2` equal values. An odd header
+//! means `header / 2` groups with eight values each. A value has `bit_width` bits, lowest bit
+//! first.
 
-/// A position in a sequence of values. The caller passes the same bytes with each call.
+/// A position among the values. The caller must pass the same bytes to each call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hybrid {
     bit_width: u32,
@@ -28,18 +25,16 @@ enum Run {
     },
 }
 
-/// The bytes end before the last value, or a header is invalid.
 #[derive(Debug)]
 pub(super) struct OutOfValues;
 
 impl Hybrid {
-    /// Starts at byte offset `at`. `bit_width` is at most 32.
+    /// `bit_width` is at most 32.
     pub(super) fn new(bit_width: u8, at: usize) -> Self {
         let run = Run::Equal { left: 0, value: 0 };
         Self { bit_width: u32::from(bit_width).min(32), at, run }
     }
 
-    /// Starts the next run if the current one has ended.
     fn refill(&mut self, bytes: &[u8]) -> Result<(), OutOfValues> {
         while matches!(self.run, Run::Equal { left: 0, .. } | Run::Packed { left: 0, .. }) {
             let header = self.varint(bytes)?;
@@ -55,7 +50,7 @@ impl Hybrid {
                 let groups = header >> 1;
                 let bit = (self.at as u64).checked_mul(8).ok_or(OutOfValues)?;
                 let data = groups.checked_mul(self.bit_width.into()).ok_or(OutOfValues)?;
-                // Some writers omit the unused values in the last group.
+                // Some writers omit the last group's unused values.
                 let here = bytes.len().saturating_sub(self.at) as u64;
                 let whole = groups.checked_mul(8).ok_or(OutOfValues)?;
                 let left = match here.min(data).checked_mul(8) {
@@ -98,7 +93,6 @@ impl Hybrid {
         (word >> (bit % 8) & mask) as u32
     }
 
-    /// Returns the next value.
     pub(super) fn next(&mut self, bytes: &[u8]) -> Result<u32, OutOfValues> {
         self.refill(bytes)?;
         match &mut self.run {
@@ -115,7 +109,6 @@ impl Hybrid {
         }
     }
 
-    /// Skips `count` values.
     pub(super) fn skip(&mut self, bytes: &[u8], mut count: u64) -> Result<(), OutOfValues> {
         while count > 0 {
             self.refill(bytes)?;
@@ -136,7 +129,6 @@ impl Hybrid {
         Ok(())
     }
 
-    /// Skips `count` one-bit values, and returns how many of them are 1.
     pub(super) fn count_ones(&mut self, bytes: &[u8], mut count: u64) -> Result<u64, OutOfValues> {
         let mut ones = 0;
         while count > 0 {
@@ -165,8 +157,7 @@ impl Hybrid {
         Ok(ones)
     }
 
-    /// Skips up to `count` values, and stops after the first one equal to `wanted`. Returns how
-    /// many values precede it. `None` if none of them is equal to `wanted`.
+    /// Skips values up to the first `wanted` one, but at most `count`. Returns how many precede it.
     pub(super) fn find(
         &mut self,
         bytes: &[u8],
@@ -211,7 +202,6 @@ mod tests {
 
     use super::*;
 
-    /// Encodes values as a writer does: equal values as runs, other values in groups of eight.
     fn encode(values: &[u32], bit_width: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut rest = values;

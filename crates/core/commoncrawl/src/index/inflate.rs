@@ -1,7 +1,4 @@
-//! Decompresses pages, completely or only their first bytes.
-//!
-//! Invariant: this never holds more bytes than the page's header declares and [`MAX_PAGE_BYTES`]
-//! allows. This module does not depend on the bytes' meaning.
+//! Decompresses pages, completely or only their levels, into at most [`MAX_PAGE_BYTES`].
 
 use std::{fmt, io::Read};
 
@@ -9,14 +6,13 @@ use flate2::read::MultiGzDecoder;
 use libdeflater::Decompressor;
 use parquet::basic::Compression;
 
-/// Maximum bytes in a page, compressed or not. A page in the index has 1 MiB, but some writers put
-/// a whole column chunk into one page.
+/// Maximum page size in bytes, compressed or not. Pages in the index have 1 MiB, but some writers
+/// put a whole column chunk into one page.
 pub(super) const MAX_PAGE_BYTES: usize = 256 << 20;
 
-/// Bytes that the Brotli decoder reads ahead.
+/// Input buffer size in bytes for the Brotli decoder.
 const BROTLI_BUFFER_BYTES: usize = 4_096;
 
-/// How a page is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Codec {
     None,
@@ -24,14 +20,13 @@ pub(super) enum Codec {
     Snappy,
     Zstd,
     Brotli,
-    /// LZ4 blocks, without a frame.
+    /// LZ4 blocks without a frame.
     Lz4Raw,
     /// LZ4 blocks in Hadoop's frames, which parquet.thrift calls deprecated.
     Lz4Hadoop,
 }
 
 impl Codec {
-    /// Returns the codec. `None` if it is not supported.
     pub(super) fn of(compression: Compression) -> Option<Self> {
         match compression {
             Compression::UNCOMPRESSED => Some(Self::None),
@@ -46,7 +41,6 @@ impl Codec {
     }
 }
 
-/// The decompressor for pages in all columns.
 pub(super) struct Inflater {
     gzip: Decompressor,
 }
@@ -62,7 +56,7 @@ impl Inflater {
         Self { gzip: Decompressor::new() }
     }
 
-    /// Decompresses `stored` into `out`, whose length must be exactly the decompressed page's.
+    /// `out` must be exactly as long as the decompressed page.
     pub(super) fn inflate(
         &mut self,
         codec: Codec,
@@ -75,7 +69,7 @@ impl Inflater {
                 return Ok(());
             }
             Codec::None => stored.len(),
-            // Some writers store an empty page as no bytes at all.
+            // Some writers store an empty page as no bytes.
             _ if stored.is_empty() => 0,
             Codec::Gzip => self.gunzip(stored, out)?,
             Codec::Snappy => {
@@ -96,8 +90,6 @@ impl Inflater {
         Err(format!("{length} bytes in a page of {}", out.len()))
     }
 
-    /// Decompresses a page that consists of one gzip member, as usual, or of several. Returns the
-    /// decompressed length in bytes.
     fn gunzip(&mut self, stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
         let length = self.gzip.gzip_decompress(stored, out).map_err(|e| e.to_string())?;
         if length == out.len() {
@@ -108,8 +100,7 @@ impl Inflater {
         Ok(if is_whole { out.len() } else { length })
     }
 
-    /// Decompresses the definition levels at the start of a version 1 page, without the length
-    /// before them. If the codec is not gzip, this decompresses the whole page.
+    /// Decompresses gzip only until the levels end, and other codecs completely.
     pub(super) fn levels(
         &mut self,
         codec: Codec,
@@ -127,7 +118,7 @@ impl Inflater {
                 return Err("levels longer than their page".into());
             }
             input.take(length.into()).read_to_end(out).map_err(|e| e.to_string())?;
-            return if out.len() == length as usize { Ok(()) } else { Err("it is cut".into()) };
+            return if out.len() == length as usize { Ok(()) } else { Err("truncated".into()) };
         }
         out.resize(plain_bytes, 0);
         self.inflate(codec, stored, out)?;
@@ -139,8 +130,6 @@ impl Inflater {
     }
 }
 
-/// Decompresses a Brotli stream. Returns the decompressed length, which must be the length of
-/// `out`.
 fn unbrotli(stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
     let mut input = brotli_decompressor::Decompressor::new(stored, BROTLI_BUFFER_BYTES);
     input.read_exact(out).map_err(|e| e.to_string())?;
@@ -151,9 +140,8 @@ fn unbrotli(stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
     }
 }
 
-/// Decompresses Hadoop's frames. A frame is its decompressed length and then one or more blocks,
-/// each after its compressed length. All lengths have four bytes, big-endian. Returns the total
-/// decompressed length.
+/// Decompresses Hadoop's frames. A frame is its decompressed length and one or more blocks, each
+/// after its compressed length. All lengths are big-endian and four bytes long.
 fn unlz4_hadoop(mut stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
     const CUT: &str = "LZ4 frames cut short";
     let number = |stored: &mut &[u8]| -> Result<usize, String> {
@@ -182,7 +170,6 @@ fn unlz4_hadoop(mut stored: &[u8], out: &mut [u8]) -> Result<usize, String> {
     Ok(length)
 }
 
-/// Splits a version 1 page into its definition levels and the values after them.
 pub(super) fn split_levels(page: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = page.split_first_chunk()?;
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)

@@ -1,10 +1,4 @@
-//! Reads the rows in one page of a column: which rows have a value, and the values.
-//!
-//! This supports the encodings that the index has used: plain and dictionary, in pages with version
-//! 1 and 2. Values in other encodings are recoded when their page is opened.
-//!
-//! Invariants: rows are read in ascending order; nothing is read beyond the page; a value is
-//! returned as its stored bytes. This module does not depend on what values mean.
+//! Reads the rows in a column's page, in ascending order.
 
 use bytes::Bytes;
 
@@ -17,7 +11,7 @@ use super::{
     width::Width,
 };
 
-// Values of the enum `Encoding` in parquet.thrift.
+// Numbers of `Encoding` in parquet.thrift.
 const PLAIN: i64 = 0;
 const PLAIN_DICTIONARY: i64 = 2;
 const RLE: i64 = 3;
@@ -29,24 +23,20 @@ fn encoding_name(encoding: i64) -> String {
         (_, Some(known)) => known.to_string(),
         _ => format!("encoding {encoding}"),
     };
-    format!("{name}, which the index never has")
+    format!("{name}, which is not supported")
 }
 
-/// The values in a column that [`OpenPage::find`] searches for.
 pub(super) type Wanted = [Option<&'static [u8]>; 2];
 
-/// A chunk's distinct values.
 #[derive(Debug, Default)]
 pub(super) struct Dictionary {
     bytes: Vec<u8>,
-    /// Each value's start and end.
     spans: Vec<(u32, u32)>,
-    /// The codes of the values to search for. `None` if a value is not in the dictionary.
+    /// Codes for the wanted values. `None` if a value is not in the dictionary.
     wanted: [Option<u32>; 2],
 }
 
 impl Dictionary {
-    /// Decompresses a dictionary page.
     pub(super) fn open(
         page: &ColumnPage,
         width: Width,
@@ -83,7 +73,6 @@ impl Dictionary {
     }
 }
 
-/// Returns where the value stored at `at` starts and ends.
 fn plain_value(bytes: &[u8], at: usize, width: Width) -> Option<(usize, usize)> {
     let (start, length) = match width {
         Width::Fixed(length) => (at, length),
@@ -102,14 +91,11 @@ enum Values {
     Codes(Hybrid),
 }
 
-/// A page that is read from its first row to its last.
 #[derive(Debug)]
 pub(super) struct OpenPage {
     /// The decompressed page, or only its levels if the values are not needed.
     bytes: Vec<u8>,
-    /// How many bytes of `bytes` belong to this page. The buffer is reused, so it may be longer.
     length: usize,
-    /// The next row, counted from the page's first row.
     row: u64,
     /// The levels, and the offset where they end. `None` if every row has a value.
     levels: Option<(Hybrid, usize)>,
@@ -133,7 +119,6 @@ impl From<OutOfValues> for String {
 }
 
 impl OpenPage {
-    /// Opens another page and reuses this one's buffers.
     pub(super) fn open(
         &mut self,
         page: &ColumnPage,
@@ -176,7 +161,7 @@ impl OpenPage {
         self.values = match header.encoding {
             PLAIN => Values::Plain { at: values_at },
             PLAIN_DICTIONARY | RLE_DICTIONARY => {
-                // A page that contains only nulls may omit the bit width, too.
+                // A page with only nulls may omit the bit width.
                 let bit_width = out.get(values_at).copied().unwrap_or(0);
                 if bit_width > 32 {
                     return Err("dictionary codes of over 32 bits".into());
@@ -191,8 +176,7 @@ impl OpenPage {
         Ok(())
     }
 
-    /// Replaces the values after `values_at` by their plain encoding. `rows` is how many rows the
-    /// page has, including rows without a value.
+    /// Converts the values to plain encoding. `rows` includes rows without a value.
     fn recode(&mut self, encoding: i64, rows: u64, values_at: usize) -> Result<(), String> {
         let Some(encoding) = known(encoding) else {
             return Err(format!("values in {}", encoding_name(encoding)));
@@ -212,7 +196,6 @@ impl OpenPage {
         Ok(())
     }
 
-    /// Opens only a page's levels, which show whether a row has a value.
     pub(super) fn open_levels(
         &mut self,
         page: &ColumnPage,
@@ -235,7 +218,6 @@ impl OpenPage {
         Ok(())
     }
 
-    /// Returns true if `row` has a value. Rows must be read in ascending order.
     pub(super) fn has_value(&mut self, row: u64) -> Result<bool, String> {
         let passed = row.saturating_sub(self.row);
         self.row = row + 1;
@@ -245,7 +227,6 @@ impl OpenPage {
         Ok(levels.next(bytes)? == 1)
     }
 
-    /// Returns the value in `row`. Rows must be read in ascending order.
     pub(super) fn get<'a>(
         &'a mut self,
         row: u64,
@@ -287,13 +268,11 @@ impl OpenPage {
                     return Ok(None);
                 }
                 let code = codes.next(bytes)?;
-                Ok(Some(dictionary.get(code).ok_or("a code that the dictionary has not")?))
+                Ok(Some(dictionary.get(code).ok_or("a code that is not in the dictionary")?))
             }
         }
     }
 
-    /// Returns the next row before `end` with one of the `wanted` values, and the value's index. If
-    /// there is no such row, reading continues at `end`.
     pub(super) fn find(
         &mut self,
         wanted: Wanted,
@@ -337,8 +316,7 @@ fn index_of(wanted: Wanted, value: &[u8]) -> Option<usize> {
     wanted.iter().position(|wanted| *wanted == Some(value))
 }
 
-/// Searches the next `count` values, starting at `at`. Returns how many of them precede the first
-/// `wanted` value, and that value's index.
+/// Returns how many values precede the first `wanted` one, and this value's index.
 fn find_plain(
     bytes: &[u8],
     at: &mut usize,
@@ -360,8 +338,6 @@ fn find_plain(
     Ok(None)
 }
 
-/// Searches the next `count` codes. Returns how many of them precede the first `wanted` code, and
-/// that code's index.
 fn find_codes(
     bytes: &[u8],
     codes: &mut Hybrid,

@@ -1,8 +1,4 @@
 //! Reads the lists of crawls and index files, and selects the files that a limited scan reads.
-//!
-//! Formats: `cc-index-table.paths.gz` has one path per line, relative to the bucket, for all
-//! subsets; `collinfo.json` is an array of objects with an `id`. Invariant: identical lists give
-//! identical results in the same order. This module does not depend on where the lists come from.
 
 use std::{collections::BTreeSet, io::Read};
 
@@ -10,22 +6,23 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::home_page::is_relative_path;
 
-/// Maximum bytes in a decompressed list. A list with 300 files per subset has about 100 KB.
+/// Maximum size in bytes of a decompressed list. A list with 300 files per subset has about 100 KB.
 pub(crate) const MAX_LIST_BYTES: u64 = 64 << 20;
-/// If an index has at most this many files, each of them may contribute all hosts of a limited
-/// scan.
+/// A limited scan reads at least this many files, or one file per host if it has fewer hosts. If
+/// the index has no more files than this, each file may contribute all hosts.
 const FEW_FILES: usize = 8;
-/// In a limited scan, a file may contribute at least this many captures if there are many files,
+/// In a larger index, each file may contribute at least this many captures to a limited scan,
 /// because opening a file takes longer than reading them.
 const MIN_CAPTURES_PER_FILE: u64 = 1_000;
-/// A limited scan reads one file for this many hosts, so that hosts are spread over the index.
+/// A larger limited scan reads one file per this many hosts, if there are enough files, so that its
+/// hosts are spread over the index.
 const HOSTS_PER_FILE: u64 = 100;
 
 /// Why a list cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
     /// The gzip data are corrupt or truncated.
-    #[error("the list is not whole gzip: {0}")]
+    #[error("the gzip data of the list are corrupt or truncated: {0}")]
     Gzip(String),
     /// The list is larger than the limit.
     #[error("the list has more than {MAX_LIST_BYTES} bytes")]
@@ -38,24 +35,23 @@ pub enum ListError {
     NotAPath {
         /// Line number, from 1.
         line: usize,
-        /// The first 80 characters in the line.
+        /// First 80 characters of this line.
         text: String,
     },
     /// The list contains no parquet files for the subset `warc`.
-    #[error("the list names no parquet file of subset=warc")]
+    #[error("the list contains no parquet file of subset=warc")]
     Empty,
     /// `collinfo.json` is invalid or names no crawl.
-    #[error("the list of crawls is not what it should be: {0}")]
+    #[error("the list of crawls is invalid: {0}")]
     Crawls(String),
 }
 
-/// Returns the parquet files for `subset=warc` in a path list (compressed with gzip or not), sorted
-/// and without duplicates.
+/// Returns the parquet files of `subset=warc` in a path list, sorted and without duplicates.
 pub fn warc_subset_files(list: &[u8]) -> Result<Vec<String>, ListError> {
     let text = String::from_utf8(plain_bytes(list)?).map_err(|_| ListError::NotText)?;
     let mut files = Vec::new();
     for (index, line) in text.lines().map(str::trim_ascii).enumerate() {
-        // The other lines are not used, so they may have any form.
+        // Other lines may have any form, because they are not used.
         if !line.split('/').any(|step| step == "subset=warc") || !line.ends_with(".parquet") {
             continue;
         }
@@ -86,31 +82,31 @@ struct Collection {
     id: String,
 }
 
-/// A prefix in the bucket. Each crawl has its own prefix below this one.
+/// Prefix in the bucket under which each crawl has its own prefix.
 pub const COLLECTIONS: &str = "cc-index/collections/";
 
-/// Returns the crawls' ids in a `collinfo.json`, newest first. Ids in another form are ignored.
+/// Returns the crawl ids in a `collinfo.json`, newest first. Ids in other forms are ignored.
 pub fn crawl_ids(collinfo: &[u8]) -> Result<Vec<String>, ListError> {
     let collections: Vec<Collection> =
         serde_json::from_slice(collinfo).map_err(|error| ListError::Crawls(error.to_string()))?;
     let ids = newest_first(collections.iter().map(|collection| collection.id.as_str()));
-    if ids.is_empty() { Err(ListError::Crawls("it names no crawl".into())) } else { Ok(ids) }
+    if ids.is_empty() { Err(ListError::Crawls("it contains no crawl".into())) } else { Ok(ids) }
 }
 
-/// Returns the ids of the crawls that have a prefix below [`COLLECTIONS`], newest first. `folders`
-/// contains the names below this prefix. Names in another form are ignored.
+/// Returns the crawl ids among `folders`, the names below [`COLLECTIONS`], newest first. Names in
+/// other forms are ignored.
 pub fn crawl_ids_of_folders(folders: &[String]) -> Vec<String> {
     newest_first(folders.iter().map(|folder| folder.trim_end_matches('/')))
 }
 
 fn newest_first<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<String> {
-    // CC-MAIN-<year>-<week, two digits>: alphabetical order is chronological.
+    // Alphabetical order is chronological, because ids are `CC-MAIN-<year>-<two-digit week>`.
     let ids: BTreeSet<&str> = ids.filter(|id| is_crawl_id(id)).collect();
     ids.into_iter().rev().map(str::to_owned).collect()
 }
 
-/// Returns true if `id` has the form of a crawl's id, such as `CC-MAIN-2026-05`: `CC-MAIN-`, then
-/// digits and hyphens. Such an id is safe inside a path.
+/// Returns true if `id` has the form of a crawl id, such as `CC-MAIN-2026-05`. In this form, it is
+/// safe inside a path.
 pub fn is_crawl_id(id: &str) -> bool {
     id.strip_prefix("CC-MAIN-").is_some_and(|rest| {
         rest.starts_with(|c: char| c.is_ascii_digit())
@@ -119,17 +115,13 @@ pub fn is_crawl_id(id: &str) -> bool {
     })
 }
 
-/// Returns the path of the index file list for the crawl `id`, relative to the bucket.
+/// Returns the path of the list with this crawl's index files, relative to the bucket.
 pub fn paths_list(id: &str) -> String {
     format!("crawl-data/{id}/cc-index-table.paths.gz")
 }
 
-/// Returns the files that a scan limited to about `hosts` hosts reads, each with the maximum
-/// captures to take from it.
-///
-/// The files are evenly spaced: one for each 100 hosts, but at least 8, or one per host if there
-/// are fewer hosts. If the index has more than 8 files, a file's limit is at least twice its share
-/// of the hosts, because some files contain fewer captures.
+/// Returns the files that a scan for about `hosts` hosts reads, evenly spaced, each with the
+/// maximum number of captures to take from this file.
 pub fn files_for_limit<File: Clone>(files: &[File], hosts: u64) -> Vec<(File, u64)> {
     let wanted = hosts.div_ceil(HOSTS_PER_FILE).max(hosts.min(FEW_FILES as u64));
     let count = usize::try_from(wanted).unwrap_or(usize::MAX).min(files.len());
@@ -139,7 +131,6 @@ pub fn files_for_limit<File: Clone>(files: &[File], hosts: u64) -> Vec<(File, u6
         let share = hosts.div_ceil((count as u64).max(1));
         share.saturating_mul(2).max(MIN_CAPTURES_PER_FILE)
     };
-    // Split the list into `count` equal parts, and take the middle of each.
     let position = |nth: usize| (2 * nth as u128 + 1) * files.len() as u128 / (2 * count as u128);
     (0..count)
         .filter_map(|nth| usize::try_from(position(nth)).ok().and_then(|at| files.get(at)))

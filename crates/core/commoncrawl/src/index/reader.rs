@@ -1,9 +1,4 @@
-//! Reads one index file: returns the byte ranges that it needs next, and the captures that it
-//! finds.
-//!
-//! Invariant: the captures depend only on the file and the options.
-//!
-//! This module does not depend on how a range's bytes are read.
+//! Reads one index file: requests the byte ranges that it needs next, and returns captures.
 
 use std::ops::Range;
 
@@ -19,22 +14,20 @@ use super::{
     rows::{RowReader, RowStep},
 };
 
-/// One step of [`IndexReader`].
+/// What [`IndexReader::next`] returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// The reader needs exactly these byte ranges. The caller passes them to
-    /// [`IndexReader::supply`] and calls [`IndexReader::next`] again.
+    /// Exactly these byte ranges are needed next. Pass their bytes to [`IndexReader::supply`], then
+    /// call [`IndexReader::next`] again.
     Need(Vec<Range<u64>>),
-    /// At least one capture. If the file is not sorted, a hostname may be returned again later.
+    /// At least one capture. If this file is not sorted, a hostname may be returned again later.
     Captures(Vec<Capture>),
-    /// The reader has finished.
+    /// This file has been read.
     Done(IndexCounts),
 }
 
-/// Reads one index file. It does no I/O itself: the caller supplies the bytes.
-///
-/// Call [`next`](Self::next) until it returns [`Step::Done`] or an error. Both are final: further
-/// calls return the same.
+/// Reads one index file from bytes that the caller supplies. Call [`next`](Self::next) until it
+/// returns [`Step::Done`] or an error.
 #[derive(Debug)]
 pub struct IndexReader {
     file_size: u64,
@@ -67,12 +60,11 @@ impl IndexReader {
         }
     }
 
-    /// Reads until the reader needs bytes, has captures, or reaches the end. One call reads all
-    /// rows in a window, which takes about ten milliseconds, so do not call it on an async
-    /// executor's thread.
+    /// Reads until bytes are needed, captures are ready, or the file ends. A call may take about
+    /// ten milliseconds.
     ///
     /// # Errors
-    /// Returns any [`IndexError`] except `WrongSupply`. The error is final.
+    /// Returns any [`IndexError`] except `WrongSupply`.
     #[expect(
         clippy::should_implement_trait,
         reason = "not an iterator: a step may ask for bytes before the next can be taken"
@@ -111,9 +103,8 @@ impl IndexReader {
         }
     }
 
-    /// Returns the byte ranges that the reader will need next, so that the caller can prefetch them
-    /// while rows are read. The list is empty if the ranges are not known yet, or if the captures
-    /// are limited, because then the reader may stop early.
+    /// Returns the byte ranges that will probably be needed next. This is empty if captures are
+    /// limited, because reading may then stop early.
     pub fn upcoming(&self) -> Vec<Range<u64>> {
         match &self.state {
             ReaderState::Rows(rows) => rows.upcoming(),
@@ -121,12 +112,12 @@ impl IndexReader {
         }
     }
 
-    /// Returns how the needed columns are stored. `None` until the metadata has been read.
+    /// Returns how the needed columns are stored. `None` until the metadata have been read.
     pub fn formats(&self) -> Option<&Formats> {
         self.formats.as_ref()
     }
 
-    /// Returns the counts so far. After an error, only the bytes and ranges are counted.
+    /// Returns the counts so far. After an error, only bytes and ranges are counted.
     pub fn counts(&self) -> IndexCounts {
         match &self.state {
             ReaderState::Rows(rows) => self.with_reads(rows.counts()),
@@ -144,8 +135,7 @@ impl IndexReader {
     /// Accepts the bytes for the ranges in [`Step::Need`], in the same order.
     ///
     /// # Errors
-    /// Returns `WrongSupply` if the bytes do not match the requested ranges, or another error if
-    /// the bytes are invalid.
+    /// Returns an error if the bytes do not match the ranges, or are invalid.
     pub fn supply(&mut self, ranges: Vec<Range<u64>>, data: Vec<Bytes>) -> Result<(), IndexError> {
         if ranges.len() != data.len() {
             let what = format!("{} pieces for {} ranges", data.len(), ranges.len());

@@ -1,10 +1,5 @@
-//! Uses the parquet crate to decode a page's values in an encoding that [`page`](super::page) does
-//! not read, and returns them in the plain encoding.
-//!
-//! No crawl's index has had such pages, but one setting of its writer creates them (decision
-//! docs/decisions/0143-index-reader.md). Invariants: this returns at most as many values as the
-//! page has; the plain bytes are at most [`MAX_PAGE_BYTES`]; if the crate panics, this returns an
-//! error. This module does not depend on what values mean, or on which rows have one.
+//! Converts values to plain encoding from encodings that [`page`](super::page) does not read. No
+//! crawl has used these yet (docs/decisions/0143-index-reader.md).
 
 use std::sync::Arc;
 
@@ -25,13 +20,10 @@ use super::{delta::end_of_numbers, error::guarded, inflate::MAX_PAGE_BYTES, widt
 /// Maximum values in a batch.
 const MAX_BATCH: usize = 1_024;
 
-/// Returns true if values in `encoding` are decoded here.
 pub(super) fn is_recoded(encoding: Encoding) -> bool {
     [5, 6, 7, 9].into_iter().any(|number| known(number) == Some(encoding))
 }
 
-/// Returns the encoding with this number in parquet.thrift. `None` if [`recode`] does not support
-/// it.
 pub(super) fn known(number: i64) -> Option<Encoding> {
     match number {
         5 => Some(Encoding::DELTA_BINARY_PACKED),
@@ -42,8 +34,6 @@ pub(super) fn known(number: i64) -> Option<Encoding> {
     }
 }
 
-/// Decodes a page's values and returns them in the plain encoding. `encoded` contains `count`
-/// values with this `width`, already decompressed.
 pub(super) fn recode(
     encoded: Bytes,
     encoding: Encoding,
@@ -76,8 +66,7 @@ pub(super) fn recode(
     plain.map_err(|error| error.to_string())
 }
 
-/// Checks the value counts that are repeated inside the encoded values, because the crate allocates
-/// memory for these counts.
+/// Checks the value counts inside the encoded values, because the crate allocates memory by them.
 fn check_counts(encoded: &[u8], encoding: Encoding, count: u64) -> Result<(), &'static str> {
     match encoding {
         Encoding::DELTA_BINARY_PACKED | Encoding::DELTA_LENGTH_BYTE_ARRAY => {
@@ -92,8 +81,8 @@ fn check_counts(encoded: &[u8], encoding: Encoding, count: u64) -> Result<(), &'
     Ok(())
 }
 
-/// Reads all values in `page`, which has `bytes` bytes. A value is never longer than the page, so a
-/// batch takes at most [`MAX_PAGE_BYTES`].
+/// Reads all values. A value is never longer than the page, so a batch takes at most
+/// [`MAX_PAGE_BYTES`].
 fn values<T: DataType>(
     page: Page,
     bytes: usize,
@@ -142,7 +131,6 @@ fn column_of(physical: PhysicalType) -> ParquetResult<ColumnDescPtr> {
     Ok(Arc::new(ColumnDescriptor::new(Arc::new(value), 0, 0, path)))
 }
 
-/// A column chunk with one page.
 struct OnePage(Option<Page>);
 
 impl Iterator for OnePage {

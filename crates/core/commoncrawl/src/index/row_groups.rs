@@ -1,23 +1,15 @@
-//! Decides in which order a file's row groups are read, and checks their metadata.
-//!
-//! Invariant: row groups that passed [`check`] lie inside the file and within the memory limit.
+//! Chooses the order in which row groups are read, and checks their metadata.
 
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 
 use super::error::IndexError;
 
-/// Maximum rows per compressed byte in the needed columns, because a few bytes can declare a value
-/// that repeats a billion times, and reading so many rows would take too long. Real files have
-/// about 20 bytes per row.
+/// Maximum rows per compressed byte in the needed columns. Without this limit, a few bytes could
+/// declare a value that repeats a billion times. Real files have about 20 bytes per row.
 const MAX_ROWS_PER_BYTE: u64 = 50;
 
-/// Returns the order in which row groups are read. Without `hostname_leaf` this is the file's
-/// order. With it, for a limited read, the order starts at the row group that probably contains the
-/// most hosts, and wraps around at the file's end.
-///
-/// This is the row group with the largest hostname column, because the writer stores each distinct
-/// hostname in a row group only once. Among equally large ones we choose the first, so the order
-/// depends only on the file.
+/// With `hostname_leaf`, the order starts at the row group with the largest hostname column. This
+/// group probably has the most hosts, because its dictionary contains each hostname once.
 pub(super) fn reading_order(
     metadata: &ParquetMetaData,
     hostname_leaf: Option<usize>,
@@ -28,12 +20,12 @@ pub(super) fn reading_order(
         group.columns().get(leaf).map_or(0, |column| column.uncompressed_size())
     };
     let groups = metadata.row_groups().iter().enumerate();
-    // `max_by_key` returns the last of several equal elements, so we search in reverse order.
+    // `max_by_key` returns the last one among equal elements, so reverse the order to get the
+    // first.
     let start = groups.rev().max_by_key(|(_, group)| estimate(group)).map_or(0, |(i, _)| i);
     (start..count).chain(0..start).collect()
 }
 
-/// Checks the offsets, sizes and row counts of each row group's needed columns.
 pub(super) fn check(
     metadata: &ParquetMetaData,
     leaves: &[usize],
@@ -51,7 +43,6 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Returns a column chunk's offset. A chunk with a dictionary page starts with this page.
 pub(super) fn chunk_start(column: &ColumnChunkMetaData) -> i64 {
     column.dictionary_page_offset().unwrap_or(column.data_page_offset())
 }
@@ -62,7 +53,7 @@ fn projected_bytes(
     file_size: u64,
 ) -> Result<u64, &'static str> {
     u64::try_from(group.num_rows()).map_err(|_| "negative number of rows")?;
-    // The parquet crate also uses the offsets of columns that are not read.
+    // The parquet crate also uses the offsets of columns that we do not read.
     for column in group.columns() {
         let start = chunk_start(column);
         if start < 0 || column.compressed_size() < 0 {
@@ -107,8 +98,6 @@ mod tests {
 
     use super::*;
 
-    /// Creates metadata for one row group with two columns. The second column has `bytes` bytes at
-    /// `offset`.
     fn metadata(offset: i64, bytes: i64) -> ParquetMetaData {
         with_rows(1, offset, bytes)
     }

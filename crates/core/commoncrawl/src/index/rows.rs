@@ -1,8 +1,7 @@
-//! Reads rows from windows of bytes, and returns their captures.
+//! Reads rows from byte windows, and returns captures up to the limit.
 //!
-//! This enforces the limit on captures. If reading starts in the middle of the file, the first
-//! site's captures are held until the end, because the rows before the start may contain better
-//! ones. Invariant: a capture is counted once, when it is returned or dropped.
+//! If reading starts in the middle of the file, the first site's captures are held until the end,
+//! because rows before the start may contain better ones.
 
 use std::{net::IpAddr, ops::Range, sync::Arc};
 
@@ -22,22 +21,18 @@ use super::{
     windows::{Window, Windows},
 };
 
-/// Once the reader has this many captures, it returns them before it reads further rows. This
-/// bounds the captures in memory.
+/// Return captures before reading further rows once this many are ready, which bounds the memory.
 const ENOUGH_CAPTURES: usize = 1_000;
 
-/// One step of [`RowReader`]. The variants have the same meaning as in
-/// [`Step`](super::reader::Step).
 pub(super) enum RowStep {
     Need(Vec<Range<u64>>),
     Captures(Vec<Capture>),
     Done(IndexCounts),
 }
 
-/// The first site's captures, if reading started in the middle of the file.
 #[derive(Debug)]
 enum FirstSite {
-    /// Reading started at the beginning, or these captures have been returned or dropped.
+    /// Reading started at the beginning, or the captures have been returned or dropped.
     None,
     /// The first site has not been read completely.
     Expected,
@@ -51,16 +46,11 @@ pub(super) struct RowReader {
     columns: Columns,
     formats: Formats,
     windows: Windows,
-    /// The window whose bytes are needed now.
     needed: Option<Window>,
-    /// The window that follows `needed`. It is determined when the bytes for `needed` have been
-    /// supplied.
+    /// The next window to request.
     upcoming: Option<Window>,
-    /// The current row group's index in the file.
     row_group: Option<usize>,
-    /// Rows in the current row group.
     rows: u64,
-    /// The next row in the current row group.
     row: u64,
     dedup: Deduplicator,
     first_site: FirstSite,
@@ -126,8 +116,6 @@ impl RowReader {
         IndexCounts { duplicates_removed: self.dedup.duplicates_removed(), ..self.counts }
     }
 
-    /// Returns the next window's byte ranges. The list is empty if the reader may stop before it
-    /// needs them.
     pub(super) fn upcoming(&self) -> Vec<Range<u64>> {
         match &self.upcoming {
             Some(window) if !self.has_limit && !self.is_finished => window.ranges.clone(),
@@ -141,12 +129,12 @@ impl RowReader {
         data: &[Bytes],
     ) -> Result<(), IndexError> {
         let Some(window) = self.needed.take().filter(|window| window.ranges == ranges) else {
-            return Err(IndexError::WrongSupply("ranges that were not asked for".into()));
+            return Err(IndexError::WrongSupply("ranges that were not requested".into()));
         };
         self.counts.row_bytes += data.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
         for (number, piece, index) in window.pieces {
             let Some(range) = data.get(number).filter(|range| piece.end <= range.len()) else {
-                return Err(IndexError::WrongSupply("a range cut short".into()));
+                return Err(IndexError::WrongSupply("a truncated range".into()));
             };
             self.columns.push(index, range.slice(piece))?;
         }
@@ -174,7 +162,6 @@ impl RowReader {
         Ok(RowStep::Done(self.counts()))
     }
 
-    /// Starts the next window's row group. Returns false if there is no next window.
     fn enters_next(&mut self) -> Result<bool, IndexError> {
         let Some(window) = &self.upcoming else { return Ok(false) };
         let group = self.metadata.row_group(window.row_group);
@@ -185,8 +172,6 @@ impl RowReader {
         Ok(true)
     }
 
-    /// Ends the current row group, after all its rows have been read. Returns false if there is no
-    /// current row group.
     fn leaves_group(&mut self) -> bool {
         let Some(row_group) = self.row_group.take() else { return false };
         if self.upcoming.as_ref().is_none_or(|window| window.row_group == row_group) {
@@ -196,7 +181,6 @@ impl RowReader {
         true
     }
 
-    /// Returns the needed window's byte ranges.
     fn ask(&mut self) -> Result<RowStep, IndexError> {
         if self.needed.is_none() {
             let next =
@@ -206,13 +190,12 @@ impl RowReader {
         match &self.needed {
             Some(window) => Ok(RowStep::Need(window.ranges.clone())),
             None => {
-                let what = format!("{} rows of {} in a row group", self.row, self.rows);
+                let what = format!("only {} of {} rows in a row group", self.row, self.rows);
                 Err(IndexError::Corrupt(what))
             }
         }
     }
 
-    /// Reads the rows up to `end`, whose bytes have been supplied.
     fn read_rows(&mut self, end: u64) -> Result<(), IndexError> {
         if self.row == 0 {
             self.counts.row_groups_read += 1;
@@ -253,8 +236,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Adds a complete site's captures to `ready`, up to the limit. If these belong to the first
-    /// site and may be incomplete, holds them until the end instead.
+    /// Holds the first site's captures if they may be incomplete.
     fn give(&mut self, mut captures: Vec<Capture>) {
         if captures.is_empty() {
             return;
@@ -272,7 +254,6 @@ impl RowReader {
         self.ready.append(&mut captures);
     }
 
-    /// Stops at the limit, and drops all held captures.
     fn stop(&mut self) {
         self.is_finished = true;
         let held_back = match std::mem::replace(&mut self.first_site, FirstSite::None) {
@@ -282,8 +263,6 @@ impl RowReader {
         self.counts.beyond_limit += (held_back + self.dedup.take().len()) as u64;
     }
 
-    /// Finishes after the last row group: adds all held captures, including the first site's, to
-    /// `ready`.
     fn finish(&mut self) {
         self.is_finished = true;
         if let FirstSite::Held(held) = std::mem::replace(&mut self.first_site, FirstSite::None) {

@@ -1,11 +1,6 @@
-//! Parses page headers, which are stored in Thrift's compact protocol.
-//!
-//! This implements the parts of the protocol that a page header needs (thrift-compact-protocol.md;
-//! parquet.thrift, `PageHeader`). Invariants: this never reads beyond the given bytes, and it
-//! distinguishes truncated bytes from invalid ones. This module does not depend on what pages
-//! contain.
+//! Parses page headers in Thrift's compact protocol (thrift-compact-protocol.md; parquet.thrift,
+//! `PageHeader`).
 
-/// Why a header could not be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum HeaderError {
     /// The bytes end within the header.
@@ -14,52 +9,44 @@ pub(super) enum HeaderError {
     Wrong(&'static str),
 }
 
-/// A page's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageKind {
     /// A dictionary page: a chunk's distinct values.
     Dictionary,
-    /// A version 1 data page: levels and values are compressed together.
+    /// A version 1 data page, whose levels and values are compressed together.
     Data,
-    /// A version 2 data page: levels precede the values and are not compressed.
+    /// A version 2 data page, whose levels precede the values and are not compressed.
     DataV2,
-    /// A page with another type, which the reader skips.
+    /// Any other page, which the reader skips.
     Other,
 }
 
-/// The fields in a page header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PageHeader {
-    /// The page's type.
     pub(super) kind: PageKind,
-    /// Size in bytes after decompression. In version 2, this includes the levels.
+    /// Decompressed size in bytes. In version 2, it includes the levels.
     pub(super) plain_bytes: usize,
-    /// Size in bytes in the file, without the header.
     pub(super) stored_bytes: usize,
-    /// Number of values, including nulls.
     pub(super) values: u64,
-    /// The values' encoding, as a value of `Encoding` in parquet.thrift.
+    /// How values are encoded, as a number in parquet.thrift's `Encoding`.
     pub(super) encoding: i64,
-    /// The definition levels' encoding. It is valid only in version 1.
+    /// How definition levels are encoded, which only version 1 declares.
     pub(super) level_encoding: i64,
-    /// Size in bytes of the repetition and definition levels in version 2, else 0.
+    /// Size in bytes of the repetition and definition levels in version 2, otherwise 0.
     pub(super) level_bytes: [usize; 2],
-    /// Whether the page is compressed. This is false only for some version 2 pages.
     pub(super) is_compressed: bool,
 }
 
-/// Maximum nesting depth of structures in a header. Real headers nest two levels deep. We reject
-/// deeper ones, because skipping a structure is recursive.
+/// Maximum nesting depth for structures in a header, because skipping a structure is recursive.
+/// Real headers nest two levels deep.
 const MAX_DEPTH: u8 = 8;
 
-/// Reads the header at the start of `bytes`. Returns it and its length in bytes.
 pub(super) fn page_header(bytes: &[u8]) -> Result<(PageHeader, usize), HeaderError> {
     let mut input = Input { bytes, at: 0 };
     let header = read_header(&mut input)?;
     Ok((header, input.at))
 }
 
-// Field ids of the header structures. A page header contains one of these structures.
 const DATA: i64 = 5;
 const DICTIONARY: i64 = 7;
 const DATA_V2: i64 = 8;
@@ -119,7 +106,6 @@ fn read_header(input: &mut Input<'_>) -> Result<PageHeader, HeaderError> {
     })
 }
 
-// Wire types in the compact protocol.
 const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const I8: u8 = 3;
@@ -166,8 +152,7 @@ impl Input<'_> {
         usize::try_from(self.zigzag()?).map_err(|_| HeaderError::Wrong("a negative size"))
     }
 
-    /// Reads the header of a structure's next field. Sets the field's id and returns its wire type.
-    /// `None` if the structure has no more fields.
+    /// Returns the next field's wire type and updates its id. `None` if this structure ends.
     fn field(&mut self, number: &mut i64) -> Result<Option<u8>, HeaderError> {
         let byte = self.byte()?;
         if byte == 0 {
@@ -221,7 +206,7 @@ impl Input<'_> {
         for _ in 0..count {
             for kind in kinds {
                 match *kind {
-                    // A boolean takes one byte in a list.
+                    // In a list, a boolean takes one byte.
                     TRUE | FALSE => self.byte().map(drop)?,
                     kind => self.skip(kind, depth + 1)?,
                 }
@@ -241,7 +226,7 @@ impl Input<'_> {
 mod tests {
     use super::*;
 
-    /// A data page's header as parquet-mr writes it: type 0, 300 and 200 bytes, 1,000 values.
+    /// Data page header as written by parquet-mr: type 0, sizes 300 and 200 bytes, 1,000 values.
     const DATA_PAGE: [u8; 21] = [
         0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0x90, 0x03, 0x15, 0x06, 0x1c, 0x15, 0xd0, 0x0f, 0x15,
         0x04, 0x15, 0x06, 0x15, 0x08, 0x00,

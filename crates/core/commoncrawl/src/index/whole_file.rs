@@ -1,6 +1,4 @@
-//! Reads an index file that is completely in memory, as an iterator over captures.
-//!
-//! Tests and `inspect` use this. A worker uses [`IndexReader`] and never holds a whole file.
+//! Reads an index file that is completely in memory.
 
 use std::ops::Range;
 
@@ -25,7 +23,7 @@ pub fn read_bytes(file: &Bytes, options: IndexOptions) -> WholeFile {
     }
 }
 
-/// Iterates over the captures in a file in memory. It ends after an error.
+/// Iterates over the captures in a file in memory. This iterator ends after an error.
 #[derive(Debug)]
 pub struct WholeFile {
     reader: IndexReader,
@@ -36,7 +34,7 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// Returns the counts of rows. `None` until the last capture has been returned.
+    /// Returns the row counts. `None` until the last capture has been returned.
     pub fn counts(&self) -> Option<IndexCounts> {
         self.counts
     }

@@ -1,9 +1,5 @@
-//! Decides which bytes in a file are read, and in which order.
-//!
-//! A row group is read in windows. A window contains, for every needed column, roughly the bytes up
-//! to the same row, so rows can be assembled from each window in little memory. Adjacent columns
-//! are read in one range. Invariant: each byte in a column chunk is read once, in order. This
-//! module does not depend on what the bytes mean.
+//! Chooses which bytes are read next. A window ends at about the same row in every column, which
+//! saves memory.
 
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 
@@ -11,48 +7,39 @@ use parquet::file::metadata::ParquetMetaData;
 
 use super::row_groups::chunk_start;
 
-/// If the gap between two pieces has at most this many bytes, they are read in one range, because a
-/// separate request would take longer than reading the gap.
+/// Pieces with a gap up to this many bytes are read in one range, which is faster than a separate
+/// request.
 const MAX_GAP_BYTES: u64 = 16 << 10;
-/// Minimum size of a column's piece in a window, in bytes, because smaller pieces would take more
-/// requests. The last piece of a column may be smaller.
+/// Minimum size in bytes of a column's piece in a window, except for its last piece.
 const MIN_PIECE_BYTES: u64 = 128 << 10;
 
-/// The byte ranges that are read together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Window {
-    /// The row group's index in the file.
     pub(super) row_group: usize,
-    /// Byte ranges in the file. They never overlap or touch each other.
+    /// Byte ranges in the file, which do not overlap or touch.
     pub(super) ranges: Vec<Range<u64>>,
-    /// The columns' pieces: the index of a range, the part of this range, and the column's index.
+    /// For each column: a range's index, the part of this range, and the column's index.
     pub(super) pieces: Vec<(usize, Range<usize>, usize)>,
 }
 
-/// How far a column has been read in the current row group.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ColumnProgress {
     /// Rows in complete pages.
     pub(super) rows: u64,
-    /// Bytes in an incomplete page.
     pub(super) waiting_bytes: u64,
 }
 
-/// The windows that have not been read yet.
 #[derive(Debug)]
 pub(super) struct Windows {
     metadata: Arc<ParquetMetaData>,
     leaves: Vec<usize>,
-    /// The current row group and those after it.
     row_groups: VecDeque<usize>,
     window_bytes: u64,
-    /// For each column chunk in the current row group, the part that is not in a window yet.
+    /// For each needed column in the row group, the bytes that are not in a window yet.
     left: Vec<Range<u64>>,
 }
 
 impl Windows {
-    /// Creates windows over the columns `leaves` in `row_groups`, in their order. The caller must
-    /// have checked the numbers in the metadata.
     pub(super) fn new(
         metadata: Arc<ParquetMetaData>,
         leaves: Vec<usize>,
@@ -65,7 +52,6 @@ impl Windows {
         windows
     }
 
-    /// Returns the byte range of each needed column chunk in the current row group.
     fn chunks(&self) -> Vec<Range<u64>> {
         let Some(row_group) = self.row_groups.front() else { return Vec::new() };
         let group = self.metadata.row_group(*row_group);
@@ -77,13 +63,11 @@ impl Windows {
         chunks.collect()
     }
 
-    /// Returns how many rows the current row group has.
     fn rows(&self) -> u64 {
         let group = self.row_groups.front().map(|group| self.metadata.row_group(*group));
         group.map_or(0, |group| group.num_rows().unsigned_abs())
     }
 
-    /// Ends `row_group`, after all its rows have been read.
     pub(super) fn leave(&mut self, row_group: usize) {
         if self.row_groups.front() == Some(&row_group) {
             self.row_groups.pop_front();
@@ -91,9 +75,7 @@ impl Windows {
         }
     }
 
-    /// Returns the next window, or `None` after the last one. `progress` is the columns' progress
-    /// in the current row group. If windows already cover the current row group, this returns the
-    /// next row group's first window.
+    /// Returns the next window, from this row group or the next one.
     pub(super) fn next(&mut self, mut progress: Vec<ColumnProgress>) -> Option<Window> {
         while self.left.iter().all(Range::is_empty) || self.rows() == 0 {
             self.row_groups.pop_front()?;
@@ -115,7 +97,7 @@ impl Windows {
         {
             let missing_rows = target - column.rows as f64;
             let estimate = missing_rows / rows as f64 * length as f64 - column.waiting_bytes as f64;
-            // The cast saturates. This is harmless, because the value only decides where the window
+            // The cast saturates, which is harmless because the value only decides where the window
             // ends.
             let wanted = (estimate.max(0.0) as u64).max(MIN_PIECE_BYTES);
             if left.is_empty() || (missing_rows <= 0.0 && column.rows > behind) {
@@ -131,7 +113,6 @@ impl Windows {
     }
 }
 
-/// Joins parts that are close to each other into ranges.
 fn join(row_group: usize, parts: &[(Range<u64>, usize)]) -> Window {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     let mut pieces = Vec::with_capacity(parts.len());
@@ -171,8 +152,6 @@ mod tests {
         assert_eq!(window.pieces, [(0, 0..10, 2), (1, 0..9, 0)]);
     }
 
-    /// Creates metadata for row groups with 1,000 rows. Their column chunks have these lengths and
-    /// follow each other without gaps.
     fn metadata(row_groups: usize, lengths: &[u64]) -> ParquetMetaData {
         let columns: String = (0..lengths.len()).map(|n| format!("required int64 c{n};")).collect();
         let schema = parse_message_type(&format!("message m {{ {columns} }}")).unwrap();

@@ -1,13 +1,4 @@
-//! Writes the columnar index of a live crawl: parquet files like those in Common Crawl's table.
-//!
-//! The files have the schema of Common Crawl's files. As in these files, values are compressed with
-//! gzip, and a dictionary is used if it is smaller. Rows are in the order of [`CaptureOrder`], so a
-//! reader finds a host's rows together and can skip row groups by their statistics.
-//!
-//! Invariants: the bytes depend only on the rows and the row group limit; memory is bounded by one
-//! row group and the metadata of the previous ones; if a reader could not understand a row, writing
-//! it returns an error that names its URL. This module does not depend on where the file is stored,
-//! or on which captures a crawl indexes.
+//! Writes a live crawl's columnar index with the schema and compression of Common Crawl's table.
 
 mod columns;
 mod row;
@@ -32,15 +23,13 @@ pub use self::row::{
 };
 pub(crate) use self::row::{CheckedRow, shortened};
 
-/// A row group is written when its uncompressed values reach this many bytes. This bounds the
-/// writer's memory. Common Crawl's row groups are larger (about 128 MB compressed), but a smaller
-/// row group costs only a few KB of metadata.
+/// A row group ends when its uncompressed values reach this many bytes, which bounds the writer's
+/// memory.
 pub const MAX_GROUP_BYTES: usize = 32 << 20;
-/// Maximum rows in a row group. This bounds the memory for lengths, levels and numbers, which take
-/// up to 280 bytes per row.
+/// Maximum rows in a row group. This bounds the memory for lengths, levels and numbers.
 pub const MAX_GROUP_ROWS: usize = 100_000;
-/// The writer's name in the metadata. It has no version, because otherwise the same rows would
-/// yield different bytes after an update.
+/// The writer's name in the metadata, without a version, so that an update does not change an
+/// index's bytes.
 const CREATED_BY: &str = "everytab-commoncrawl";
 
 const _: () = assert!(MAX_ROW_BYTES < MAX_GROUP_BYTES);
@@ -48,13 +37,13 @@ const _: () = assert!(MAX_ROW_BYTES < MAX_GROUP_BYTES);
 /// Why an index cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexWriteError {
-    /// A row cannot be in an index.
+    /// This row cannot be in an index.
     #[error(transparent)]
     Row(#[from] CaptureRowError),
     /// A row sorts before the last one written.
-    #[error("the capture of {url:?} comes after one that it belongs before")]
+    #[error("captures are not sorted: {url:?} must precede the previous capture")]
     Unsorted {
-        /// The row's URL, up to its first 200 characters.
+        /// First 200 characters of this row's URL.
         url: String,
     },
     /// The parquet crate or the output failed.
@@ -82,8 +71,7 @@ impl<W: Write + Send> IndexWriter<W> {
         Self::with_group_rows(output, MAX_GROUP_ROWS)
     }
 
-    /// Starts a file whose row groups have at most `max_group_rows` rows. Tests use this to create
-    /// small files with several row groups.
+    /// Starts a file whose row groups have at most `max_group_rows` rows.
     ///
     /// # Errors
     /// Returns an error if the output fails.
@@ -105,8 +93,7 @@ impl<W: Write + Send> IndexWriter<W> {
     /// Adds a row. Rows must be in ascending [`CaptureRow::order`].
     ///
     /// # Errors
-    /// Returns an error if the row cannot be in an index or is out of order, and leaves the file
-    /// unchanged; or if the output fails.
+    /// Returns an error if this row is invalid or out of order, or if the output fails.
     pub fn write(&mut self, row: &CaptureRow<'_>) -> Result<(), IndexWriteError> {
         let checked = row.checked()?;
         let order = checked.order();

@@ -1,21 +1,17 @@
-//! Removes the session ids that servers write into paths and queries.
-//!
-//! Invariant: a string never becomes longer. All strings are in lower case. This module does not
-//! depend on other parts of a URL.
+//! Removes session ids from paths and queries, which are in lower case.
 
-/// Letters and digits in a session id written by PHP, Java and others.
+/// Length of a session id in PHP, Java and other systems.
 const ID_CHARACTERS: usize = 32;
-/// Letters in the name of an ASP session id, and in its value.
+/// Lengths of an ASP session's name and id.
 const ASP_NAME_LETTERS: usize = 8;
 const ASP_ID_LETTERS: usize = 24;
-/// Letters and digits in an ASP.NET session id in a path.
+/// Length of an ASP.NET session id in a path.
 const ASPX_ID_CHARACTERS: usize = 24;
 
-/// Matches the start of a string. Returns the length of the match in bytes.
 type Pattern = fn(&str) -> Option<usize>;
 
-/// Patterns for session ids in a query. Each pattern is removed once, at its last match. The order
-/// affects the keys, because `phpsessid=` contains `sid=`.
+/// Session ids in a query. Each pattern is removed once, at its last match. The order matters,
+/// because `phpsessid=` contains `sid=`.
 const IN_QUERY: [Pattern; 5] = [
     |text| id_after(text, "jsessionid="),
     |text| id_after(text, "phpsessid="),
@@ -24,7 +20,6 @@ const IN_QUERY: [Pattern; 5] = [
     cold_fusion_session,
 ];
 
-/// Patterns for session ids that form a path segment before an `.aspx` page.
 const IN_PATH: [Pattern; 2] = [cookieless_session, plain_session];
 
 /// Removes session ids at the end of the query or before a `&`.
@@ -62,8 +57,6 @@ pub(super) fn without_session_in_path(mut path: String) -> String {
     path
 }
 
-/// Returns true if `text` is the rest of a path whose name contains `.aspx` after at least one
-/// character.
 fn is_aspx(text: &str) -> bool {
     let before_mark = text.split('?').next().unwrap_or_default();
     before_mark.get(1..).is_some_and(|rest| rest.contains(".aspx"))
@@ -93,7 +86,7 @@ fn cold_fusion_session(text: &str) -> Option<usize> {
     (id > 0 && token > 0).then_some(text.len() - rest.len() + token)
 }
 
-/// Matches `(`, then one or more pairs consisting of a letter and `(id)`, then `)/`.
+/// Matches `(`, one or more pairs of a letter and `(id)`, then `)/`.
 fn cookieless_session(text: &str) -> Option<usize> {
     let mut rest = text.strip_prefix('(')?;
     while let Some(inner) = rest.strip_prefix(|c: char| c.is_ascii_lowercase()) {
@@ -101,17 +94,15 @@ fn cookieless_session(text: &str) -> Option<usize> {
     }
     let end = rest.strip_prefix(")/")?;
     let length = text.len() - end.len();
-    // A match contains at least one id.
+    // Require at least one id.
     (length > 3).then_some(length)
 }
 
-/// Matches `(id)/`.
 fn plain_session(text: &str) -> Option<usize> {
     let end = id_in_parentheses(text)?.strip_prefix('/')?;
     Some(text.len() - end.len())
 }
 
-/// Returns the part after `(id)`.
 fn id_in_parentheses(text: &str) -> Option<&str> {
     let (id, rest) = text.strip_prefix('(')?.split_at_checked(ASPX_ID_CHARACTERS)?;
     all(id, |b| b.is_ascii_alphanumeric()).then(|| rest.strip_prefix(')'))?

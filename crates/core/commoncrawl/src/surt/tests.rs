@@ -1,4 +1,4 @@
-//! Tests each rule for a key, and arbitrary strings.
+//! Tests each rule of the key, and arbitrary strings.
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ fn key(url: &str) -> String {
 
 #[test]
 fn keys_equal_common_crawls() {
-    // Column url_surtkey in real rows.
+    // Column `url_surtkey` in real rows.
     for (url, expected) in [
         ("http://commoncrawl.org/", "org,commoncrawl)/"),
         ("https://www.commoncrawl.org/", "org,commoncrawl)/"),

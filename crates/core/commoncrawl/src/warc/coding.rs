@@ -1,30 +1,25 @@
 //! Removes transfer and content codings from a body if the body really uses them.
 //!
-//! Invariants: a body that does not use the declared coding remains unchanged; a decoded body is
-//! never larger than the limit. A content coding that arbitrary bytes could pass as (raw deflate,
-//! br) is accepted only if the body decodes to its end, if it reaches the limit, or if the record
-//! is marked as truncated. The chunked coding is accepted if the first chunk is valid.
+//! Arbitrary bytes can look like raw deflate or brotli. Such a coding is removed only if it decodes
+//! to its end or to the limit, or if the record is known to be truncated.
 //!
-//! Common Crawl removes codings and renames the header to `X-Crawler-Content-Encoding`, even if it
-//! could not decode the body (its `WarcRecordWriter` since 2018). If this header declares a coding,
-//! we remove the coding only if it has a magic number and the body starts with this number.
+//! Common Crawl renames the header to `X-Crawler-Content-Encoding` even if it could not decode the
+//! body. Such a coding is removed only if the body starts with its magic number.
 
 use super::headers::Headers;
 use crate::coding::{self, Coding, Decoder, Extent, MAX_LAYERS};
 
-/// Maximum bytes in the line before a chunk, with extensions (RFC 9112 7.1.1).
+/// Maximum length of the line before a chunk, including extensions (RFC 9112 7.1.1).
 const MAX_CHUNK_LINE_BYTES: usize = 4_096;
 
-/// A body without its codings.
 pub(super) struct Decoded {
     pub(super) body: Vec<u8>,
-    /// The first coding that is not supported. The body is still encoded in it.
+    /// The first coding that we do not support. The body still uses this coding.
     pub(super) remaining_coding: Option<String>,
-    /// True if a coding could not be decoded to its end.
+    /// True if decoding stopped before a coding ended.
     pub(super) is_cut: bool,
 }
 
-/// Removes the codings in `headers`. `may_be_cut` is true if the record is known to be truncated.
 pub(super) fn remove_codings(
     headers: &Headers,
     raw: &[u8],
@@ -35,7 +30,7 @@ pub(super) fn remove_codings(
     let is_chunked = tokens(headers, "transfer-encoding").any(|token| token == "chunked");
     let dechunked = if is_chunked { dechunk(raw, may_be_cut) } else { None };
     decoded.body = dechunked.unwrap_or_else(|| raw.to_vec());
-    // List codings in the order in which they were applied. The transfer coding was applied last.
+    // Codings in the order in which the server applied them. The transfer coding comes last.
     let with_magic_number = tokens(headers, "x-crawler-content-encoding")
         .filter(|token| Coding::parse(token).is_some_and(Coding::has_magic_number));
     let codings: Vec<String> = with_magic_number
@@ -56,9 +51,6 @@ pub(super) fn remove_codings(
     decoded
 }
 
-/// Decodes a coding. `None` if the body does not use it. If arbitrary bytes could pass as this
-/// coding, the result is accepted only if the coding is complete, the output reached the limit, or
-/// the record is truncated.
 fn undo(
     coding: Coding,
     body: &[u8],
@@ -74,13 +66,12 @@ fn undo(
     is_believed.then_some((bytes, extent))
 }
 
-/// Iterates over the tokens in all headers `name`, without empty ones.
 fn tokens<'a>(headers: &'a Headers, name: &'a str) -> impl Iterator<Item = String> + 'a {
     coding::tokens(headers.get_all(name)).filter(|token| !token.is_empty())
 }
 
-/// Removes the chunked coding (RFC 9112 7.1). `None` if the body is not chunked. If the bytes after
-/// a valid chunk are not a chunk, they are appended unchanged.
+/// Removes the chunked coding (RFC 9112 7.1). `None` if the body is not chunked. If a chunk is
+/// followed by other bytes, they are appended unchanged.
 fn dechunk(raw: &[u8], may_be_cut: bool) -> Option<Vec<u8>> {
     let mut content = Vec::with_capacity(raw.len());
     let mut rest = raw;
@@ -115,7 +106,6 @@ fn dechunk(raw: &[u8], may_be_cut: bool) -> Option<Vec<u8>> {
     }
 }
 
-/// Parses the line before a chunk. Returns the chunk's length, and the bytes after the line.
 fn chunk_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let window = bytes.get(..MAX_CHUNK_LINE_BYTES).unwrap_or(bytes);
     let line_end = window.iter().position(|byte| *byte == b'\n')?;

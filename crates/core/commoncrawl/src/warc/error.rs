@@ -1,12 +1,11 @@
-//! Errors while reading a record. Each message is one line.
+//! Errors while reading a WARC record.
 
 use std::io;
 
-/// Why a record cannot be read. The offset is not included, because the iterator over records
-/// returns it.
+/// Why a record cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WarcError {
-    /// The data end where a record should start.
+    /// The data are empty.
     #[error("no record: the data are empty")]
     Empty,
     /// The data are an ARC file, the predecessor of WARC.
@@ -15,29 +14,29 @@ pub enum WarcError {
     /// The data are compressed with Zstandard.
     #[error("this is a Zstandard file (.warc.zst); only gzip and uncompressed WARC are read")]
     Zstandard,
-    /// The bytes where a record should start are not a record.
+    /// The data do not start with a WARC record.
     #[error("not a WARC record: it starts with {0:?}")]
     NotWarc(String),
     /// The data end within the record's header.
     #[error("the WARC header is truncated")]
     HeaderCut,
-    /// The record's header is larger than the limit.
+    /// The record's header exceeds this limit in bytes.
     #[error("the WARC header has more than {0} bytes")]
     HeaderTooLarge(u64),
     /// `Content-Length` is missing or invalid.
     #[error("the record has no valid Content-Length")]
     ContentLength,
-    /// The gzip data are corrupt: they are not deflate data, or their checksum or length is wrong.
+    /// The gzip data are invalid, or have a wrong checksum or length.
     #[error("corrupt gzip member: {0}")]
     CorruptGzip(String),
-    /// The gzip data end before the member's end.
+    /// The gzip data end before the member ends.
     #[error("the gzip member is truncated")]
     GzipCut,
 }
 
 impl WarcError {
-    /// Converts an error from the decompressing reader. All its errors come from gzip data, because
-    /// the bytes are in memory.
+    /// Converts a decompression error. Its input is in memory, so this error always comes from
+    /// gzip.
     pub(super) fn from_inflating(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Self::GzipCut,
@@ -45,9 +44,8 @@ impl WarcError {
         }
     }
 
-    /// Returns the error for bytes that do not start a WARC record.
     pub(super) fn for_start(start: &[u8]) -> Self {
-        /// How many bytes the error shows, which is enough to recognise most formats.
+        /// How many bytes the error message shows, which is enough to recognize most formats.
         const SHOWN_BYTES: usize = 24;
         if start.is_empty() {
             Self::Empty

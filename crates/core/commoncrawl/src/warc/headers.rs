@@ -1,13 +1,9 @@
-//! Parses the headers in a WARC record or an HTTP message: lines like `Name: value`.
-//!
-//! This is as lenient as the web requires: a line ends with LF, possibly after CRs; a line that
-//! starts with a space or tab continues the previous one (obs-fold, RFC 9112 5.2); and a line
-//! without a colon is skipped. Invariant: duplicates are kept in order; names are in lower case.
+//! Parses headers as leniently as real archives require. Names are in lower case.
 
-/// Maximum headers that are stored. Further headers are only counted. Real servers send far fewer.
+/// Maximum headers to store. Headers beyond this limit are only counted.
 const MAX_FIELDS: usize = 2_000;
 
-/// Headers in their order, with duplicates.
+/// Parsed headers in their original order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Headers {
     fields: Vec<(String, Vec<u8>)>,
@@ -15,7 +11,6 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// Parses the lines that follow a head's first line, up to an empty line or the end.
     pub(super) fn parse(lines: &[u8]) -> Self {
         let mut headers = Self::default();
         let mut can_continue = false;
@@ -38,8 +33,6 @@ impl Headers {
         headers
     }
 
-    /// Adds the header in `line`. Returns false if the line is not a header, or if there are too
-    /// many.
     fn add_line(&mut self, line: &[u8]) -> bool {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { return false };
         let (name, value) = line.split_at(colon);
@@ -57,41 +50,39 @@ impl Headers {
         true
     }
 
-    /// Returns all headers in their order, as name in lower case and value.
+    /// Returns all headers in order. Names are in lower case.
     pub fn fields(&self) -> &[(String, Vec<u8>)] {
         &self.fields
     }
 
-    /// Returns the first value of the header `name`, which must be in lower case.
+    /// Returns the first value with this header name, which must be in lower case.
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         let field = self.fields.iter().find(|(other, _)| other == name);
         field.map(|(_, value)| value.as_slice())
     }
 
-    /// Iterates over all values of the header `name`, which must be in lower case.
+    /// Iterates over all values with this header name, which must be in lower case.
     pub fn get_all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
         let fields = self.fields.iter().filter(move |(other, _)| other == name);
         fields.map(|(_, value)| value.as_slice())
     }
 
-    /// Returns the first value of the header `name` as a string. Each byte becomes one code point
-    /// (isomorphic decode).
+    /// Returns the first value with this header name. Each byte is decoded to one code point.
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(name).map(isomorphic)
     }
 
-    /// Returns how many headers were dropped after the first 2,000.
+    /// Returns how many headers were dropped due to the limit.
     pub fn dropped(&self) -> usize {
         self.dropped
     }
 }
 
-/// Decodes each byte to the code point with the same number (Infra Standard, "isomorphic decode").
 pub(super) fn isomorphic(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }
 
-/// Removes the CRs at a line's end. Usually there is one, but real archives contain lines with two.
+/// Removes all CRs at the end of a line, because some archives contain lines that end with two.
 pub(super) fn without_line_end(mut line: &[u8]) -> &[u8] {
     while let [rest @ .., b'\r'] = line {
         line = rest;

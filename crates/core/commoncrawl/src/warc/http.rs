@@ -1,9 +1,5 @@
-//! Parses the HTTP response in a record: status, headers, and the body without its codings.
-//!
-//! Common Crawl stores decoded bodies, and renames headers that no longer apply to
-//! `X-Crawler-Content-Encoding` and so on; if it cannot decode a body, it stores it as received.
-//! Other archives store bodies as transferred. Therefore a coding in the headers is removed only if
-//! the bytes use it. Invariant: a body that does not use the declared coding remains unchanged.
+//! Parses the HTTP response in a record. Common Crawl stores decoded bodies, and other archives
+//! store bodies as transferred.
 
 use super::{
     coding::{self, Decoded},
@@ -11,50 +7,50 @@ use super::{
     record::{Record, RecordType},
 };
 
-/// Maximum bytes in a decoded body. Longer bodies are truncated. This equals the default limit for
-/// blocks.
+/// Maximum decoded body length, equal to the default block limit. Bodies beyond this limit are
+/// truncated.
 const MAX_BODY_BYTES: usize = 6 << 20;
 
 /// Why a record contains no HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
-    /// The record's type is neither response nor revisit.
+    /// The record is neither a response nor a revisit.
     #[error("the record is not a response")]
     NotAResponse,
     /// The block does not start with `HTTP/`.
     #[error("the block is not an HTTP message: it starts with {0:?}")]
     NotHttp(String),
-    /// The status line has no three-digit status from 100 to 999.
+    /// The status line has no status from 100 to 999.
     #[error("the HTTP status line has no status: {0:?}")]
     NoStatus(String),
 }
 
-/// An HTTP response.
+/// A parsed HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpResponse {
-    /// The status, 100 to 999.
+    /// Status from 100 to 999.
     pub status: u16,
-    /// The headers. In Common Crawl's archives some names start with `x-crawler-`.
+    /// Headers. Common Crawl renames those that no longer apply, for example to
+    /// `x-crawler-content-encoding`.
     pub headers: Headers,
     /// The body without transfer and content codings.
     pub body: Vec<u8>,
-    /// A content coding that the body still has, because it is not supported (`dcb`, ...).
+    /// An unsupported content coding that the body still has, such as `dcb`.
     pub remaining_coding: Option<String>,
-    /// Whether the body is known to be incomplete.
+    /// Whether this body is known to be incomplete.
     pub is_truncated: bool,
 }
 
 impl Record {
-    /// Returns true if records with this type contain an HTTP response.
+    /// Returns true if the type is response or revisit.
     pub fn is_response(&self) -> bool {
         matches!(self.record_type, RecordType::Response | RecordType::Revisit)
     }
 
-    /// Parses the block in a response or revisit record as an HTTP response.
+    /// Parses the HTTP response in this block.
     ///
     /// # Errors
-    /// Returns an [`HttpError`] if the record has another type or its block is not an HTTP
-    /// response.
+    /// Returns an error if there is no valid HTTP response.
     pub fn http_response(&self) -> Result<HttpResponse, HttpError> {
         if !self.is_response() {
             return Err(HttpError::NotAResponse);
@@ -73,8 +69,6 @@ impl Record {
     }
 }
 
-/// Splits a message at the first empty line into head and body. If there is no empty line, the body
-/// is empty.
 pub(super) fn split_head(message: &[u8]) -> (&[u8], &[u8]) {
     let mut line_start = 0;
     while let Some(length) =
@@ -92,12 +86,11 @@ pub(super) fn split_head(message: &[u8]) -> (&[u8], &[u8]) {
     (message, &[])
 }
 
-/// Removes the empty line that precedes each body in the crawl from August 2018 (commoncrawl/nutch
-/// 5), because it hides the magic number of a coding or encoding.
+/// Removes the empty line that precedes each body in the August 2018 crawl (issue 5 in
+/// commoncrawl/nutch), because this line hides magic numbers.
 ///
-/// An empty line may also belong to the body. If `Content-Length` does not distinguish these cases,
-/// we remove the line only if a magic number or an XML declaration follows, because these must be a
-/// body's first bytes.
+/// If `Content-Length` does not show whether the line belongs to the body, it is removed only
+/// before a magic number or an XML declaration, which must come first in a body.
 fn without_extra_line<'a>(headers: &Headers, body: &'a [u8]) -> &'a [u8] {
     const FIRST_BYTES: [&[u8]; 6] =
         [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"<?xml"];
@@ -112,10 +105,8 @@ fn without_extra_line<'a>(headers: &Headers, body: &'a [u8]) -> &'a [u8] {
     }
 }
 
-/// Parses the status in a status line. The reason phrase is optional.
 fn status(line: &[u8]) -> Result<u16, HttpError> {
-    /// How many bytes of a status line an error shows, which is enough for a version, a status and
-    /// a short reason.
+    /// Maximum bytes of a status line in an error message.
     const SHOWN_BYTES: usize = 40;
     let shown = || line.get(..SHOWN_BYTES).unwrap_or(line).escape_ascii().to_string();
     let is_http = line.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"HTTP/"));
@@ -192,7 +183,6 @@ mod tests {
                 }
             }
         }
-        // gzip with a stored block.
         let packed = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\x01\0\xfe\xffx";
         let head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\r\n";
         assert_eq!(response(&[&head[..], packed].concat()).unwrap().body, b"x");

@@ -1,10 +1,7 @@
-//! Reads one record from the byte range in an index row. The range contains a gzip member or an
-//! uncompressed record.
+//! Reads one record from the byte range in an index row.
 //!
-//! libdeflate decompresses a whole member about twice as fast as a streaming decoder, but must know
-//! the decompressed size. If the member ends where the bytes end, its last four bytes contain the
-//! size (RFC 1952 2.3.1, ISIZE). Otherwise, or if the size is above the limit, we use the streaming
-//! decoder.
+//! libdeflate is about twice as fast as a streaming decoder, but must know the decompressed size,
+//! which a gzip member's last four bytes contain (RFC 1952 2.3.1, ISIZE).
 
 use std::io::{BufRead, BufReader};
 
@@ -20,16 +17,13 @@ use super::{
 /// Deflate's maximum compression ratio (zlib, "Maximum Compression Factor").
 const MAX_DEFLATE_RATIO: u64 = 1_032;
 
-/// First bytes in a gzip member that is compressed with deflate.
 pub(super) const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
 
-/// Reads the first record in `bytes`: a range from an index row, or an uncompressed record.
-///
-/// Bytes after the record are ignored, but the checksum of the record's gzip member is verified if
-/// the block is within the limit.
+/// Reads the first record in `bytes`, and ignores what follows. Its gzip member's checksum is
+/// verified if the block is within the limit.
 ///
 /// # Errors
-/// Returns a [`WarcError`] if the bytes do not start with a valid record.
+/// Returns an error if the bytes do not start with a valid record.
 pub fn read_record(bytes: &[u8], limits: Limits) -> Result<Record, WarcError> {
     if !bytes.starts_with(&GZIP_MAGIC) {
         return first_record(&mut &*bytes, limits);
@@ -53,14 +47,13 @@ fn first_record<R: BufRead>(input: &mut R, limits: Limits) -> Result<Record, War
     first.map(|(record, _)| record).ok_or(WarcError::Empty)
 }
 
-/// Decompresses to the end of the member, which verifies its checksum. Two line ends or a few
-/// records may follow the record. If more bytes follow, only a limited number is decompressed.
+/// Reads the remaining member, but at most as many bytes as a block may have. This verifies its
+/// checksum, unless the member is longer.
 fn finish_member<R: BufRead>(reader: &mut R, limits: Limits) -> Result<(), WarcError> {
     record::Unread(limits.max_block_bytes).skip(reader)
 }
 
-/// Returns the error for a member whose content is not a record. This is `error`, unless the gzip
-/// data themselves are corrupt.
+/// Replaces `error` if the gzip data themselves are damaged.
 pub(super) fn member_error<R: BufRead>(
     error: WarcError,
     reader: &mut R,
@@ -69,8 +62,6 @@ pub(super) fn member_error<R: BufRead>(
     finish_member(reader, limits).err().unwrap_or(error)
 }
 
-/// Decompresses the first gzip member in `bytes` completely. `None` if its size is unknown or above
-/// the limit, or if the data are corrupt.
 fn inflate_whole(bytes: &[u8], limits: Limits) -> Option<Vec<u8>> {
     let size = u64::from(u32::from_le_bytes(*bytes.last_chunk::<4>()?));
     let max_bytes = limits.max_block_bytes.saturating_add(limits.max_header_bytes);

@@ -1,7 +1,4 @@
-//! One record: its header and its block, read from decompressed bytes.
-//!
-//! Invariants: the block is never longer than `Content-Length` or the limit; if it is shorter, the
-//! record contains the reason. This module does not depend on gzip or HTTP.
+//! Reads one WARC record from decompressed bytes.
 
 use std::io::{self, BufRead, Read};
 
@@ -30,8 +27,7 @@ pub enum RecordType {
     Conversion,
     /// `continuation`: a further part of a record that was split.
     Continuation,
-    /// A type that the standard does not define, as written; empty if the record does not declare
-    /// its type.
+    /// Any other type, as written. This is empty if the record has no `WARC-Type`.
     Other(String),
 }
 
@@ -54,11 +50,11 @@ impl RecordType {
 /// Why a block is not the complete content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Truncation {
-    /// The archive declares this through `WARC-Truncated` (`length`, `time`, `disconnect`, ...).
+    /// The archive declares it in `WARC-Truncated` (`length`, `time`, `disconnect`, ...).
     Recorded(String),
     /// The block is larger than [`Limits::max_block_bytes`].
     Limit,
-    /// The data end before the block's end.
+    /// The data end before the block ends.
     DataEnd,
 }
 
@@ -67,19 +63,19 @@ pub enum Truncation {
 pub struct Record {
     /// The version line, such as `WARC/1.0`.
     pub version: String,
-    /// The type, from `WARC-Type`.
+    /// The type in `WARC-Type`.
     pub record_type: RecordType,
-    /// All headers in the record.
+    /// All headers in this record.
     pub headers: Headers,
-    /// The block. For HTTP, this is the message's head and the body as transferred.
+    /// The block. For HTTP, it contains the head and the body as transferred.
     pub block: Vec<u8>,
     /// Why the block is incomplete. `None` if it is complete.
     pub truncation: Option<Truncation>,
 }
 
 impl Record {
-    /// Returns `WARC-Target-URI` without the angle brackets that some writers add. If this is not
-    /// UTF-8, each byte becomes one code point.
+    /// Returns `WARC-Target-URI` without angle brackets. Each byte of an invalid UTF-8 value
+    /// becomes one code point.
     pub fn target_uri(&self) -> Option<String> {
         let value = self.headers.get("warc-target-uri")?;
         let inner = value.strip_prefix(b"<").and_then(|rest| rest.strip_suffix(b">"));
@@ -88,7 +84,7 @@ impl Record {
         Some(text.unwrap_or_else(|_| super::headers::isomorphic(uri)))
     }
 
-    /// Returns `WARC-Record-ID` as written, with angle brackets.
+    /// Returns `WARC-Record-ID` as written, including its angle brackets.
     pub fn record_id(&self) -> Option<String> {
         self.headers.text("warc-record-id")
     }
@@ -99,7 +95,6 @@ impl Record {
     }
 }
 
-/// The part of a record before its block.
 pub(super) struct RecordHead {
     version: String,
     headers: Headers,
@@ -129,10 +124,7 @@ fn read_head<R: BufRead>(input: &mut R, limits: Limits) -> Result<Option<RecordH
     Ok(Some(RecordHead { version, headers, length }))
 }
 
-/// Reads one record from decompressed bytes. `None` if there are only line ends.
-///
-/// If a block is larger than the limit, only its start is read, and [`Unread`] contains the number
-/// of remaining bytes.
+/// Returns `None` if the input contains only line ends.
 pub(super) fn read<R: BufRead>(
     input: &mut R,
     limits: Limits,
@@ -144,7 +136,6 @@ pub(super) fn read<R: BufRead>(
     Ok(Some(head.with_block(block, limits)))
 }
 
-/// Reads the first record in a buffer, and reuses the buffer for its block.
 pub(super) fn take_first(mut bytes: Vec<u8>, limits: Limits) -> Result<Record, WarcError> {
     let mut rest = bytes.as_slice();
     let head = read_head(&mut rest, limits)?.ok_or(WarcError::Empty)?;
@@ -155,12 +146,10 @@ pub(super) fn take_first(mut bytes: Vec<u8>, limits: Limits) -> Result<Record, W
     Ok(head.with_block(bytes, limits).0)
 }
 
-/// How many bytes of a block are still in the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unread(pub(super) u64);
 
 impl Unread {
-    /// Skips these bytes, up to the next record.
     pub(super) fn skip<R: BufRead>(self, input: &mut R) -> Result<(), WarcError> {
         let mut rest = input.by_ref().take(self.0);
         let skipped = io::copy(&mut rest, &mut io::sink());
@@ -168,9 +157,8 @@ impl Unread {
     }
 }
 
-/// Skips line ends and reads the version line.
 fn read_version<R: BufRead>(input: &mut R) -> Result<Option<String>, WarcError> {
-    /// Maximum bytes in the version line: `WARC/1.1` has eight.
+    /// Maximum version line length. `WARC/1.1` has eight bytes.
     const MAX_VERSION_LINE_BYTES: u64 = 64;
     loop {
         let mut line = Vec::new();
@@ -193,7 +181,6 @@ fn read_version<R: BufRead>(input: &mut R) -> Result<Option<String>, WarcError> 
     }
 }
 
-/// Reads the header's lines and the empty line after them.
 fn read_header_lines<R: BufRead>(input: &mut R, limits: Limits) -> Result<Vec<u8>, WarcError> {
     let mut lines = Vec::new();
     loop {

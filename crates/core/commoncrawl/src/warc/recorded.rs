@@ -1,4 +1,4 @@
-//! Reads the record at a recorded position, and checks that it is the expected one.
+//! Reads the record at a stored position, and checks that it is the expected one.
 
 use sha2::{Digest as _, Sha256};
 
@@ -9,13 +9,13 @@ use super::{
     record::RecordType,
 };
 
-/// How the record at a position differs from the recorded one.
+/// Why the record at a position is not the expected one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordMismatch {
-    /// The bytes are not a record with an HTTP response.
+    /// The bytes do not contain a record with an HTTP response.
     #[error("the bytes are not a WARC record: {0}")]
     NoRecord(String),
-    /// The record has another type.
+    /// The record has this type, which is not a response.
     #[error("the record is not a response: {0:?}")]
     NoResponse(RecordType),
     /// The record belongs to another URL.
@@ -26,11 +26,11 @@ pub enum RecordMismatch {
     OtherBody,
 }
 
-/// Reads the HTTP response in the first record of `bytes`. The body, as stored, must have the
-/// digest `sha256`. `is_expected` checks the record's URL, which is empty if the record has none.
+/// Reads the HTTP response in the first record of `bytes`, and checks the SHA-256 digest of its
+/// stored body. `is_expected` checks the record's URL.
 ///
 /// # Errors
-/// Returns an error if the bytes do not start with this record.
+/// Returns an error if the bytes do not start with the expected record.
 pub fn read_recorded(
     bytes: &[u8],
     limits: Limits,

@@ -1,7 +1,5 @@
-//! Iterates over all records in an archive, compressed with gzip or not.
-//!
-//! If a record cannot be read, we search for the next one. Invariants: every byte belongs to a
-//! record, to the padding between records, or to an error item; the iteration ends.
+//! Iterates over all records in an archive. Every byte belongs to a record, to padding, or to an
+//! error item.
 
 use std::io::{BufRead, BufReader};
 
@@ -14,12 +12,11 @@ use super::{
     record::{self, Record, Truncation},
 };
 
-/// Iterates over the records in a complete archive. An item consists of a byte offset and a record.
-/// The offset is where the record's gzip member starts, so records in one member have the same
-/// offset. Without gzip, it is where the record starts.
+/// Iterator over a complete archive's records, each with the offset of its gzip member, or its own
+/// offset if it is not compressed.
 ///
-/// A record that cannot be read is an error item. The iteration continues at the next gzip member
-/// or plain record that starts with `WARC/`. An ARC or Zstandard file is one error item.
+/// After an error item, this iterator continues at the next gzip member or plain record that starts
+/// with `WARC/`. ARC or Zstandard data end it.
 #[derive(Debug)]
 pub struct Records<'a> {
     archive: &'a [u8],
@@ -37,7 +34,7 @@ struct OpenMember<'a> {
 type Item = (u64, Result<Record, WarcError>);
 
 impl<'a> Records<'a> {
-    /// Iterates over the records in `archive`, which contains the bytes of a complete file.
+    /// Iterates over the records in the complete file `archive`.
     pub fn new(archive: &'a [u8], limits: Limits) -> Self {
         Self { archive, position: 0, limits, member: None }
     }
@@ -61,7 +58,7 @@ impl<'a> Records<'a> {
             }
             Ok(None) => {
                 let after = member.reader.into_inner().into_inner();
-                // The position always advances, because a member has at least its magic number.
+                // Always advance by at least one byte, so that the iteration ends.
                 self.position = (self.archive.len() - after.len()).max(start + 1);
                 None
             }
@@ -79,7 +76,7 @@ impl<'a> Records<'a> {
         match record::read(&mut rest, self.limits) {
             Ok(Some((record, unread))) => {
                 if record.truncation == Some(Truncation::DataEnd) {
-                    // The declared length may be wrong and include the following records.
+                    // The declared length may be wrong and span the following records.
                     self.position = find_record(self.archive, start + 1);
                 } else {
                     let unread = usize::try_from(unread.0).unwrap_or(usize::MAX);
@@ -130,8 +127,7 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// Skips the line ends after a record. At the end of a member this verifies its checksum, so that a
-/// record with corrupt bytes is not returned.
+/// At the end of a member, reading on also verifies its checksum.
 fn skip_line_ends(reader: &mut impl BufRead) -> Result<(), WarcError> {
     loop {
         let bytes = reader.fill_buf().map_err(|error| WarcError::from_inflating(&error))?;
@@ -143,15 +139,12 @@ fn skip_line_ends(reader: &mut impl BufRead) -> Result<(), WarcError> {
     }
 }
 
-/// Returns true for line ends between records, and for zeros, because block devices and copies may
-/// leave zeros at the end of a file.
+/// Returns true for line ends, and for the zeros that block devices and copies may append to a
+/// file.
 fn is_padding(byte: u8) -> bool {
     matches!(byte, b'\r' | b'\n' | 0)
 }
 
-/// Returns the offset of the next record at or after `from`. A record starts at a gzip member whose
-/// content starts with `WARC/`, or at a line that starts with `WARC/`. If there are no more
-/// records, returns the archive's length.
 fn find_record(archive: &[u8], from: usize) -> usize {
     const NEEDLE: &[u8] = b"WARC/";
     let tail = archive.get(from..).unwrap_or_default();
@@ -166,10 +159,9 @@ fn find_record(archive: &[u8], from: usize) -> usize {
     found.map_or(archive.len(), |index| from + index)
 }
 
-/// Returns true if a gzip member with a WARC record starts here.
 fn starts_with_record(bytes: &[u8]) -> bool {
-    /// How many compressed bytes are read for this check: enough for any member's header and first
-    /// bytes, but little work if there is no member.
+    /// How many compressed bytes are read to check a possible member. This must include its header
+    /// and its first bytes.
     const CHECKED_BYTES: usize = 1_024;
     const RESERVED_FLAGS: u8 = 0xe0;
     let looks_so = bytes.starts_with(&GZIP_MAGIC)

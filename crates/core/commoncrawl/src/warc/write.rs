@@ -1,9 +1,4 @@
-//! Writes archives in WARC 1.1: one gzip member per record, with digests and ids.
-//!
-//! Invariants: the bytes depend only on the arguments; no argument can end a header line; each
-//! returned position is exactly one gzip member. The head in a `response` record describes the
-//! stored body (see [`http_head`]), so every reader returns the body as it was passed in. This
-//! module does not depend on where the bytes are written, or on icons.
+//! Writes WARC 1.1 archives with one gzip member per record.
 
 mod blank;
 mod facts;
@@ -25,42 +20,42 @@ pub use self::{
 };
 use crate::date::format_seconds;
 
-/// The profile for revisits whose content is identical to an earlier record's (WARC 1.1 6.7.2).
+/// Revisit profile if the body is in an earlier record (WARC 1.1 6.7.2).
 const IDENTICAL_CONTENT: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
-/// The profile for revisits after a response with status 304 (WARC 1.1 6.7.3).
+/// Revisit profile for a response with status 304 (WARC 1.1 6.7.3).
 const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 const HTTP_REQUEST: &str = "application/http; msgtype=request";
 const HTTP_RESPONSE: &str = "application/http; msgtype=response";
 
-/// The position of a record's gzip member in an archive.
+/// Where a record's gzip member is in its archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Position {
-    /// The member's offset in bytes.
+    /// Offset in bytes.
     pub offset: u64,
-    /// The member's length in bytes.
+    /// Length in bytes.
     pub length: u64,
 }
 
 /// A record that has been written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The record's position.
+    /// Where this record is in its archive.
     pub position: Position,
-    /// The record's `WARC-Record-ID` without angle brackets: `urn:uuid:...`.
+    /// `WARC-Record-ID` without angle brackets: `urn:uuid:...`.
     pub record_id: String,
-    /// The record's `WARC-Payload-Digest`: `sha256:` and 64 hexadecimal digits. For a revisit, this
-    /// is the digest of the content in the other record.
+    /// `WARC-Payload-Digest`: `sha256:` and 64 hexadecimal digits. For a revisit, this is the
+    /// digest of the body that it refers to.
     pub payload_digest: String,
 }
 
-/// The content of an archive's first record, which describes this archive.
+/// Content for the `warcinfo` record that starts an archive.
 #[derive(Debug, Clone)]
 pub struct ArchiveInfo<'a> {
-    /// The archive's file name.
+    /// This archive's file name.
     pub file_name: &'a str,
-    /// When the archive was started, in microseconds since 1970.
+    /// Time when this archive was started, in microseconds since 1970.
     pub date_micros: i64,
-    /// The block's names and values, such as `("software", "everytab-worker/0.1.0")`.
+    /// Names and values in this block, such as `("software", "everytab-worker/0.1.0")`.
     pub fields: &'a [(&'a str, &'a str)],
 }
 
@@ -76,7 +71,7 @@ pub enum TruncatedBecause {
 }
 
 impl TruncatedBecause {
-    /// Returns the value for `WARC-Truncated`.
+    /// Returns the `WARC-Truncated` value.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -100,7 +95,7 @@ pub struct Response<'a> {
     pub http_head: &'a [u8],
     /// The body without transfer and content codings.
     pub body: &'a [u8],
-    /// Why the body is incomplete. `None` if it is complete.
+    /// Why this body is incomplete. `None` if it is complete.
     pub truncated: Option<TruncatedBecause>,
 }
 
@@ -115,57 +110,53 @@ pub struct Revisit<'a> {
     pub ip_address: Option<IpAddr>,
     /// This response's head.
     pub http_head: &'a [u8],
-    /// [`Written::payload_digest`] of the record that contains the body.
+    /// [`Written::payload_digest`] of the record with the body.
     pub payload_digest: &'a str,
-    /// [`Written::record_id`] of the record that contains the body. [`record_id`] computes it from
-    /// the type `response`, the URL, the time and that record's digest.
+    /// [`Written::record_id`] of the record with the body.
     pub refers_to_record_id: &'a str,
-    /// URL in the record that contains the body.
+    /// URL of the record with the body.
     pub refers_to_target_uri: &'a str,
-    /// Time in the record that contains the body, in microseconds since 1970.
+    /// Time of the record with the body, in microseconds since 1970.
     pub refers_to_date_micros: i64,
 }
 
-/// A resource without HTTP response, such as the content of a `data:` URL.
+/// A resource without an HTTP response, such as a `data:` URL's content.
 #[derive(Debug, Clone)]
 pub struct Resource<'a> {
-    /// The resource's URI.
+    /// This resource's URI.
     pub target_uri: &'a str,
-    /// When the resource was stored, in microseconds since 1970.
+    /// Time when this resource was stored, in microseconds since 1970.
     pub date_micros: i64,
-    /// The resource's MIME type.
+    /// This resource's MIME type.
     pub content_type: &'a str,
-    /// The resource's content.
+    /// This resource's content.
     pub body: &'a [u8],
 }
 
-/// The response to a crawl's request, in the form in which it is stored.
+/// A crawl's response, in its stored form.
 #[derive(Debug, Clone)]
 pub enum KeptAnswer<'a> {
-    /// A response that is stored with its body.
+    /// A response with its body.
     Response(Response<'a>),
-    /// A response that is stored without its body, because an earlier record contains the same
-    /// body.
+    /// A response whose body is already in an earlier record.
     Identical(Revisit<'a>),
-    /// A response with status 304. An earlier record contains the body.
+    /// A response with status 304, whose body is in an earlier record.
     NotModified(Revisit<'a>),
 }
 
-/// One fetch by a crawl.
+/// A crawl's fetch.
 #[derive(Debug, Clone)]
 pub struct ArchivedFetch<'a> {
-    /// The request's head as sent, including the empty line at its end.
+    /// The request head as sent, including the empty line at its end.
     pub request_head: &'a [u8],
     /// The response.
     pub answer: KeptAnswer<'a>,
-    /// Other facts about the fetch.
+    /// Other facts about this fetch.
     pub facts: FetchFacts<'a>,
 }
 
-/// The header fields, the id and digest, and the block of a response or revisit record.
 type Unwritten<'a> = (Fields, Written, [&'a [u8]; 2]);
 
-/// The position of a record that has not been written yet.
 const NOWHERE: Position = Position { offset: 0, length: 0 };
 
 /// Writes one archive to `output`.
@@ -203,12 +194,11 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(writer)
     }
 
-    /// Writes one fetch by a crawl as three records that refer to each other: `request`, then
-    /// `response` or `revisit`, then `metadata`. Returns the second record.
+    /// Writes one fetch as three linked records: `request`, then `response` or `revisit`, then
+    /// `metadata`. Returns the second record.
     ///
     /// # Errors
-    /// Returns an error if a value cannot be in a record, in which case nothing is written, or if
-    /// the output fails.
+    /// Returns an error before anything is written if a value is invalid, or if the output fails.
     pub fn exchange(&mut self, exchange: &ArchivedFetch<'_>) -> Result<Written, WriteError> {
         let (kind, uri, date, address, digest) = match &exchange.answer {
             KeptAnswer::Response(Response {
@@ -246,7 +236,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(Written { position, ..written })
     }
 
-    /// Writes a `revisit` record with the profile "identical payload digest".
+    /// Writes a `revisit` record with the profile for identical bodies.
     pub fn revisit(&mut self, revisit: &Revisit<'_>) -> Result<Written, WriteError> {
         let (fields, written, block) = self.fields_of_revisit(revisit, IDENTICAL_CONTENT)?;
         let position = self.write(fields, &block)?;
@@ -264,7 +254,7 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(Written { position, record_id, payload_digest })
     }
 
-    /// Returns how many bytes have been written so far, which is the next record's offset.
+    /// Returns how many bytes have been written so far. This is the next record's offset.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -314,7 +304,6 @@ impl<W: Write> ArchiveWriter<W> {
         Ok((fields, written, [revisit.http_head, &[]]))
     }
 
-    /// Starts a `request` or `metadata` record that refers to a response or revisit record.
     fn associated(
         &self,
         kind: &str,
@@ -323,7 +312,7 @@ impl<W: Write> ArchiveWriter<W> {
         of_answer: &str,
         block: &[&[u8]],
     ) -> Result<Fields, WriteError> {
-        // The id includes the response's id, so that the records of different responses have
+        // The id includes the response's id so that the records of different responses get
         // different ids.
         let id = record_id(kind, target_uri, date_micros, of_answer);
         let mut fields = Fields::new(kind, &id, &format_seconds(date_micros))?;

@@ -1,4 +1,4 @@
-//! Shared code for testing written indexes: captures that own their strings.
+//! Captures that own their strings, for testing written indexes.
 
 #![allow(
     dead_code,
@@ -16,7 +16,6 @@ use everytab_commoncrawl::{
 use parquet::record::{Field, Row};
 use proptest::prelude::*;
 
-/// A capture with the data that a crawl has.
 #[derive(Debug, Clone)]
 pub struct OwnCapture {
     pub url: String,
@@ -65,7 +64,6 @@ impl OwnCapture {
     }
 }
 
-/// Returns the capture of an HTML page.
 pub fn capture(url: &str) -> OwnCapture {
     OwnCapture {
         url: url.to_owned(),
@@ -86,14 +84,13 @@ pub fn capture(url: &str) -> OwnCapture {
     }
 }
 
-/// Returns the captures' rows in the order of an index.
 pub fn sorted(captures: &[OwnCapture]) -> Vec<CaptureRow<'_>> {
     let mut rows: Vec<CaptureRow<'_>> = captures.iter().map(OwnCapture::row).collect();
     rows.sort_by_cached_key(|row| row.order().unwrap());
     rows
 }
 
-/// Converts a recorded row to a capture. `value` returns the row's columns as strings.
+/// Converts a recorded row to a capture. `value` returns its columns as strings.
 pub fn recorded(value: impl Fn(&str) -> Option<String>) -> OwnCapture {
     let number = |name| value(name).unwrap();
     let id = value("warc_record_id").unwrap();
@@ -127,7 +124,6 @@ pub fn recorded(value: impl Fn(&str) -> Option<String>) -> OwnCapture {
     }
 }
 
-/// Returns a column's value as a string. `None` for null.
 pub fn value(row: &Row, name: &str) -> Option<String> {
     let (_, field) = row.get_column_iter().find(|(column, _)| *column == name).unwrap();
     match field {
@@ -141,8 +137,7 @@ pub fn value(row: &Row, name: &str) -> Option<String> {
     }
 }
 
-/// Generates captures with odd URLs, hosts with ports, addresses, international names, and
-/// arbitrary strings.
+/// Generates captures with odd URLs, ports, addresses, international names and arbitrary strings.
 pub fn captures() -> impl Strategy<Value = OwnCapture> {
     let host = prop_oneof![
         "[a-z0-9-]{1,9}(\\.[a-z0-9-]{1,9}){0,6}\\.?",

@@ -1,8 +1,5 @@
-//! CDXJ for live crawls: written lines equal recorded ones and those from `cdxj-indexer` (PyPI),
-//! and `cluster.idx` leads to each line.
-//!
-//! The comparison with cdxj-indexer needs `python3` (or `EVERYTAB_PYTHON`) with this package. If it
-//! is missing, the test prints a line and passes.
+//! CDXJ lines for live crawls equal recorded lines and `cdxj-indexer`'s output (PyPI), if `python3`
+//! (or `EVERYTAB_PYTHON`) has it.
 
 use std::{collections::BTreeMap, fs::File, io::Read, process::Command};
 
@@ -39,8 +36,6 @@ fn text_of(mut reader: impl Read) -> String {
     text
 }
 
-/// Writes the rows from the recorded parquet files, and compares the result with the lines that
-/// were recorded with them.
 #[test]
 fn recorded_rows_give_the_recorded_lines() {
     let Some(corpus) = corpus() else { return };
@@ -154,8 +149,6 @@ fn of_written(url: &str, status: u16, mime: &str, written: &Written) -> OwnCaptu
     }
 }
 
-/// Writes an archive with pages, a redirect, an error and a revisit, and the rows that a crawl has
-/// for them.
 fn archive() -> (Vec<u8>, Vec<OwnCapture>) {
     let info = ArchiveInfo { file_name: "a.warc.gz", date_micros: DATE, fields: &[] };
     let mut writer = ArchiveWriter::new(Vec::new(), &info).unwrap();
@@ -217,7 +210,7 @@ fn cdxj_indexer_writes_the_same_lines_of_our_archives() {
     let output = Command::new(&python).args(["-c", program, "--sort"]).arg(&path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let said = String::from_utf8(output.stdout).unwrap();
-    // cdxj-indexer does not have these values.
+    // cdxj-indexer does not output these values.
     let own: Vec<OwnCapture> = own
         .into_iter()
         .map(|own| OwnCapture { mime_detected: None, charset: None, languages: None, ..own })

@@ -27,7 +27,6 @@ fn raw(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Returns bytes that no coding compresses much.
 fn noise(length: u32) -> Vec<u8> {
     let mut state = 1_u32;
     let mut next = || {
@@ -49,7 +48,6 @@ fn decode(coding: Coding, wire: &[u8], step: usize, max_bytes: usize) -> (Vec<u8
     (bytes, extent)
 }
 
-/// Checks the decoded bytes and how decoding ends, for pieces of several sizes.
 #[track_caller]
 fn assert_decodes(coding: Coding, wire: &[u8], expected: &[u8], extent: Extent) {
     for step in [1, 7, 4_000, usize::MAX] {
@@ -120,7 +118,6 @@ fn several_gzip_members_are_concatenated() {
     let pages = [noise(30_000), Vec::new(), b"end".to_vec()];
     let mut members: Vec<Vec<u8>> = pages.iter().map(|page| gzip(page)).collect();
     assert_decodes(Coding::Gzip, &members.concat(), &pages.concat(), Extent::Whole);
-    // Their trailers are not checked either.
     let sum = members[0].len() - 8;
     members[0][sum] ^= 1;
     assert_decodes(Coding::Gzip, &members.concat(), &pages.concat(), Extent::Whole);
@@ -160,7 +157,7 @@ fn truncated_and_broken_bodies_give_the_part_before_the_fault() {
             // Zstandard returns only complete blocks, and this page fits into one.
             assert!(bytes.len() > 20_000 || coding == Coding::Zstd, "{coding:?}: {}", bytes.len());
         }
-        // A stored block, then a block with an undefined type.
+        // A stored block, then a block of an undefined type.
         let stored = [&[0, 3, 0, 0xfc, 0xff][..], b"abc", &[6]].concat();
         let broken = match coding {
             Coding::Gzip => [&wire[..10], &stored].concat(),
@@ -182,7 +179,7 @@ fn bytes_in_no_coding_decode_to_nothing() {
 
 #[test]
 fn brotli_is_decoded_to_its_end() {
-    // "an icon" by the reference encoder, quality 5.
+    // "an icon" compressed by the reference encoder with quality 5.
     let wire = b"\x0b\x03\x80an icon\x03";
     assert_decodes(Coding::Brotli, wire, b"an icon", Extent::Whole);
     let followed = [&wire[..], b"rubbish"].concat();
@@ -192,8 +189,8 @@ fn brotli_is_decoded_to_its_end() {
 
 #[test]
 fn brotli_with_a_large_window_is_rejected_as_in_browsers() {
-    // The stream above with the header for a large window: 8 bits with a pattern that RFC 7932 does
-    // not use, then 6 bits for the window size. `rest` is the part after the usual header's 4 bits.
+    // The same stream with a header for a large window: 8 bits that RFC 7932 does not define, then
+    // 6 bits for the window size. `rest` follows the usual header of 4 bits.
     let rest = u64::from_le_bytes([0x0b, 0x03, 0x80, 0, 0, 0, 0, 0]) >> 4;
     let header = (0x11 | 22 << 8 | rest << 14).to_le_bytes();
     let wire = [&header[..5], b"an icon\x03"].concat();

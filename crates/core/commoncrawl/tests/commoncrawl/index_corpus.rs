@@ -1,4 +1,4 @@
-//! Every index file in the corpus: schema versions, counts, and the records that rows refer to.
+//! Schema versions, counts and records in every index file in the corpus.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Index files that are truncated or contain wrong bytes give a clear error, never a panic.
+//! Damaged index files return a clear error and never panic.
 
 use bytes::Bytes;
 use everytab_commoncrawl::index::{IndexError, IndexOptions, read_bytes};

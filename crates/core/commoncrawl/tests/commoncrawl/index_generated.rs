@@ -1,4 +1,4 @@
-//! Generated index files: schema variants, order, ties, limits, invalid values.
+//! Generated index files: schema variants, order, ties, limits and invalid values.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -215,7 +215,7 @@ fn a_column_with_another_type_is_named_and_an_all_null_column_is_null() {
     assert_eq!(read_all(&replace("url_path", nulls)).1.not_home_pages, 1);
 }
 
-/// Creates 40 row groups with 10 rows each. Group 25 has the longest hostnames.
+/// Group 25 has the longest hostnames.
 fn many_groups() -> bytes::Bytes {
     let rows: Vec<Row> = (0..400)
         .map(|n| {
@@ -280,7 +280,6 @@ fn the_reader_requests_one_window_at_a_time_and_announces_the_next() {
             Step::Need(ranges) => {
                 let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
                 asked += 1;
-                // The first two reads are for the footer. They announce no further ranges.
                 if asked > 2 {
                     largest = largest.max(bytes);
                     assert!(asked == 3 || upcoming == ranges, "{asked}: {upcoming:?} {ranges:?}");
@@ -372,7 +371,7 @@ proptest! {
             }
             best
         };
-        // Read each row alone in a file, to get the filter's result without deduplication.
+        // Read each row alone in a file to get the filter's result without deduplication.
         let each = rows.iter().flat_map(|row| {
             read_all(&parquet(std::slice::from_ref(row), PLAIN)).0
         });

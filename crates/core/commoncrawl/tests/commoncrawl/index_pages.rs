@@ -1,5 +1,5 @@
-//! All page variants that a writer can create: codecs, versions, sizes, dictionaries, windows. The
-//! expected captures are computed from the rows, by a second implementation of the filter.
+//! All page variants that a writer can create. A second implementation of the filter computes the
+//! expected captures.
 
 use bytes::Bytes;
 use everytab_commoncrawl::index::{IndexError, IndexOptions, IndexReader, Step};
@@ -12,7 +12,6 @@ use proptest::prelude::*;
 
 use crate::support::{Layout, PLAIN, Row, columns, home_page, parquet, read, read_all, write};
 
-/// Returns the hostnames of home pages among `rows`. All hostnames must differ.
 fn expected(rows: &[Row]) -> Vec<(String, i64, i64)> {
     let wanted = rows.iter().filter(|row| {
         row.path == Some("/")
@@ -171,8 +170,7 @@ fn encodings_that_no_index_has_used_give_the_same_captures() {
     }
 }
 
-/// Changes bytes in the pages. Each time, reading must fail with an error or return counts that add
-/// up.
+/// Reading must fail, or return counts that add up.
 fn damage_each_byte_of_a_part(file: &Bytes) {
     for at in (4..file.len().saturating_sub(1_000)).step_by(23) {
         let mut damaged = file.to_vec();
@@ -181,8 +179,8 @@ fn damage_each_byte_of_a_part(file: &Bytes) {
     }
 }
 
-/// The parquet crate allocates memory for the number of lengths that a page declares. A failed
-/// allocation would end the process (docs/decisions/0143-index-reader.md).
+/// The parquet crate allocates memory for as many lengths as a page declares. If this allocation
+/// failed, the process would end (docs/decisions/0143-index-reader.md).
 #[test]
 fn more_lengths_than_a_page_has_values_are_an_error() {
     let rows: Vec<Row> = (0..600).map(|n| home_page(&format!("h{n}.example"))).collect();
@@ -190,7 +188,7 @@ fn more_lengths_than_a_page_has_values_are_an_error() {
         .set_dictionary_enabled(false)
         .set_column_encoding(ColumnPath::from("url_path"), Encoding::DELTA_LENGTH_BYTE_ARRAY);
     let mut file = write(columns(&rows, PLAIN), properties.build()).to_vec();
-    // Blocks of 128 numbers in 4 runs, 600 numbers.
+    // Blocks with 128 numbers in 4 runs, 600 numbers in total.
     let numbers = [0x80, 1, 4, 0xd8, 4];
     let at = file.windows(numbers.len()).position(|bytes| bytes == numbers).unwrap();
     // 2^38 numbers.
@@ -202,7 +200,7 @@ fn more_lengths_than_a_page_has_values_are_an_error() {
 #[test]
 fn an_unsupported_codec_is_named() {
     let error = IndexError::Unsupported { name: "url_path", what: "compressed by LZO".into() };
-    assert_eq!(error.to_string(), "column url_path is compressed by LZO, which the index never is");
+    assert_eq!(error.to_string(), "column url_path is compressed by LZO, which is not supported");
 }
 
 #[test]

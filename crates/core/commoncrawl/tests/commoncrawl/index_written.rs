@@ -1,8 +1,5 @@
-//! Index files for live crawls: pyarrow, DuckDB and the reader for scans can read the written
-//! files, and their columns equal those in recorded files.
-//!
-//! The comparisons with pyarrow and DuckDB need `python3` (or `EVERYTAB_PYTHON`) with both
-//! packages. If one is missing, the test prints a line and passes.
+//! Our reader, pyarrow and DuckDB can read written index files, if `python3` (or `EVERYTAB_PYTHON`)
+//! has both packages.
 
 use std::{fs::File, process::Command};
 
@@ -62,8 +59,6 @@ fn the_columns_equal_those_in_recorded_files() {
     assert!(compared >= 3);
 }
 
-/// Rewrites the rows from a recorded file, using only the data that a crawl would have, and
-/// compares every value.
 #[test]
 fn rows_from_recorded_files_are_rewritten_unchanged() {
     let Some(corpus) = corpus() else { return };

@@ -1,4 +1,4 @@
-//! Reads and writes a crawl's files. All tests are in one program, because linking takes long.
+//! Integration tests in one program, because linking takes long.
 
 #![allow(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! Shared code for this crate's tests: the corpus's directory, and generated index files.
+//! The corpus and generated index files for tests.
 
 #![allow(
     dead_code,
@@ -26,7 +26,8 @@ use parquet::{
     file::properties::WriterProperties,
 };
 
-/// Returns the directory with recorded data. If it is missing, prints its path and returns `None`.
+/// Returns the directory with recorded data. `None`, after printing its path, if this directory is
+/// missing.
 pub fn corpus() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/corpus");
     let folder = std::env::var_os("EVERYTAB_CORPUS").map_or(beside, PathBuf::from);
@@ -37,7 +38,6 @@ pub fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// Returns all files below `folder`, sorted.
 pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -51,7 +51,7 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// One row in an index file. The default is a home page.
+/// A row in an index file. The default is a home page.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub surtkey: Option<String>,
@@ -68,8 +68,7 @@ pub struct Row {
     pub fetch_time_millis: Option<i64>,
 }
 
-/// The home page of `hostname` over https; its surtkey is the one that Common Crawl uses for such a
-/// host.
+/// The home page of `hostname` over https, with the surtkey that Common Crawl uses.
 pub fn home_page(hostname: &str) -> Row {
     let bare = hostname.strip_prefix("www.").unwrap_or(hostname);
     let labels: Vec<&str> = bare.rsplit('.').collect();
@@ -89,7 +88,7 @@ pub fn home_page(hostname: &str) -> Row {
     }
 }
 
-/// The schema variants that a parquet writer for Arrow can write.
+/// Schema variants that parquet's Arrow writer supports.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     pub rows_a_group: usize,
@@ -111,7 +110,6 @@ fn text<'a>(rows: &'a [Row], value: impl Fn(&'a Row) -> Option<&'a str>) -> Arra
     Arc::new(rows.iter().map(value).collect::<StringArray>())
 }
 
-/// Returns an index file's columns by name.
 pub fn columns(rows: &[Row], layout: Layout) -> Vec<(&'static str, ArrayRef)> {
     let number = |value: fn(&Row) -> Option<i64>| -> ArrayRef {
         let values = rows.iter().map(value);
@@ -149,7 +147,6 @@ pub fn columns(rows: &[Row], layout: Layout) -> Vec<(&'static str, ArrayRef)> {
     columns
 }
 
-/// Writes a parquet file with `columns`.
 pub fn parquet_of(columns: Vec<(&'static str, ArrayRef)>, layout: Layout) -> Bytes {
     let properties = WriterProperties::builder()
         .set_compression(Compression::GZIP(GzipLevel::default()))
@@ -158,7 +155,6 @@ pub fn parquet_of(columns: Vec<(&'static str, ArrayRef)>, layout: Layout) -> Byt
     write(columns, properties.build())
 }
 
-/// Writes a parquet file with `columns` and `properties`.
 pub fn write(columns: Vec<(&'static str, ArrayRef)>, properties: WriterProperties) -> Bytes {
     let with_nullability = columns.into_iter().map(|(name, array)| (name, array, true));
     let batch = RecordBatch::try_from_iter_with_nullable(with_nullability).unwrap();
@@ -169,12 +165,10 @@ pub fn write(columns: Vec<(&'static str, ArrayRef)>, properties: WriterPropertie
     Bytes::from(file)
 }
 
-/// Writes a parquet file with `rows`.
 pub fn parquet(rows: &[Row], layout: Layout) -> Bytes {
     parquet_of(columns(rows, layout), layout)
 }
 
-/// Returns all captures in a file and the counts, after checking that these add up.
 pub fn read(
     file: &Bytes,
     options: IndexOptions,
@@ -187,12 +181,10 @@ pub fn read(
     Ok((captures, counts))
 }
 
-/// Reads a file completely.
 pub fn read_all(file: &Bytes) -> (Vec<Capture>, IndexCounts) {
     read(file, IndexOptions::default()).unwrap()
 }
 
-/// Reads at most `max_captures` from a file.
 pub fn read_limited(file: &Bytes, max_captures: u64) -> (Vec<Capture>, IndexCounts) {
     let options = IndexOptions { max_captures: Some(max_captures), ..IndexOptions::default() };
     read(file, options).unwrap()

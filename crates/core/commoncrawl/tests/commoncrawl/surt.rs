@@ -1,7 +1,5 @@
-//! Keys equal those in recorded index files, and those from `surt` (PyPI).
-//!
-//! The comparison with `surt` needs `python3` (or `EVERYTAB_PYTHON`) with this package. If it is
-//! missing, the test prints a line and passes.
+//! Keys equal those in recorded index files and those of `surt` (PyPI), if `python3` (or
+//! `EVERYTAB_PYTHON`) has it.
 
 use std::{
     collections::BTreeSet,
@@ -24,7 +22,6 @@ use proptest::{
 
 use crate::support::{corpus, files_below};
 
-/// Returns every URL in the corpus's index files with its key.
 fn pairs(corpus: &std::path::Path) -> BTreeSet<(String, String)> {
     let wanted = parse_message_type(
         "message spark_schema { required binary url_surtkey (UTF8); required binary url (UTF8); }",
@@ -54,13 +51,12 @@ fn every_key_in_the_corpus_is_computed() {
     assert!(pairs.len() > 10_000 && wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Characters to which the rules apply: escapes, dots, slashes, separators, session ids.
+/// Strings to which the rules apply: escapes, dots, slashes, separators and session ids.
 const PIECES: &str = r#"a B 7 é % %25 %2 41 %C3%A9 %2F %3f %26 %3D %23 %20 + ~ - _ . .. / // ; , :
 @ ! $ ' ( ) * = & a= &b sid= phpsessid= jsessionid= 0123456789abcdefABCDEF0123456789 cfid= cftoken=
 aspsessionidABCDEFGH= ABCDEFGHIJKLMNOPQRSTUVWX .aspx /( )/ (4hqa0555fwsecu455xqckv45)
 (a(4hqa0555fwsecu455xqckv45)) www | ^ { [ \ " < ` %0A %7f %E9"#;
 
-/// Generated URLs that the URL Standard accepts.
 fn generated_urls(count: usize) -> Vec<String> {
     let piece = prop::sample::select(PIECES.split_whitespace().collect::<Vec<_>>());
     let pieces = |most| prop::collection::vec(piece.clone(), 0..most).prop_map(|all| all.concat());

@@ -1,7 +1,5 @@
-//! Reads the same rows in every variant that pyarrow and DuckDB can write.
-//!
-//! This needs `python3` (or `EVERYTAB_PYTHON`) with both packages. If one is missing, the test
-//! prints a line and passes.
+//! Reads the same rows in every variant that pyarrow and DuckDB can write, if `python3` (or
+//! `EVERYTAB_PYTHON`) has both packages.
 
 use std::{path::Path, process::Command};
 
@@ -16,7 +14,6 @@ fn file(folder: &Path, name: &str) -> Bytes {
     std::fs::read(folder.join(format!("{name}.parquet"))).unwrap().into()
 }
 
-/// Returns the counts without those that depend on how the rows are stored.
 fn of_rows(counts: IndexCounts) -> IndexCounts {
     IndexCounts {
         row_groups: 0,
@@ -45,7 +42,7 @@ fn every_variant_of_two_other_writers_gives_the_same_captures() {
     let small = IndexOptions { window_bytes: 1, ..options.clone() };
     let (expected, expected_counts) =
         read(&file(folder.path(), "gzip_v1"), options.clone()).unwrap();
-    // Among 30,000 rows, every eighth is a home page, and every fifth home page has a query.
+    // Of 30,000 rows, every eighth is a home page, and every fifth home page has a query.
     assert_eq!(expected.len(), 3_000 + 6);
     for name in names.lines() {
         let file = file(folder.path(), name);

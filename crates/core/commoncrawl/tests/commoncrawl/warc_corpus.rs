@@ -1,4 +1,4 @@
-//! Every archive in the corpus: counts, body digests, unusual files.
+//! Counts, digests and errors for every archive in the corpus.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -28,7 +28,6 @@ fn records(items: &Items) -> Vec<&Record> {
 #[derive(serde::Deserialize)]
 struct Page {
     url: String,
-    /// The gzip member's length. `None` in an archive without gzip.
     length: Option<u64>,
     body_sha256: String,
 }
@@ -73,13 +72,12 @@ fn every_archive_is_read_without_loss() {
         assert!(!items.is_empty(), "{name}");
         let errors = errors(&items);
         match name.as_str() {
-            // In its fourth record, Content-Length is three bytes too small.
+            // `Content-Length` in its fourth record is three bytes too small.
             "pywb-example.warc" => assert_eq!(errors, [WarcError::NotWarc("m".into())]),
             name if name.contains(".arc") => assert_eq!(errors, [WarcError::Arc], "{name}"),
             _ => assert_eq!(errors, [], "{name}"),
         }
         if name.ends_with(".warc.gz") {
-            // Each member ends where the next one starts.
             let mut starts: Vec<u64> = items.iter().map(|(offset, _)| *offset).collect();
             starts.dedup();
             starts.push(archive.len() as u64);
@@ -97,8 +95,7 @@ fn every_archive_is_read_without_loss() {
 #[test]
 fn record_counts_equal_another_readers() {
     let Some(corpus) = corpus() else { return };
-    // warcio 1.8.1: len(list(ArchiveIterator(open(path, "rb")))), and how many of them are
-    // responses.
+    // warcio 1.8.1: len(list(ArchiveIterator(open(path, "rb")))), and the number of responses.
     for (name, all, responses) in [
         ("aut-example.warc.gz", 771, 282),
         ("besticon-flows.warc.gz", 126, 125),

@@ -1,5 +1,4 @@
-//! Writes a crawl's fetches as three records each, and reads them back. If a record cannot contain
-//! a value, nothing is written.
+//! Writes fetches as three records each, and reads them back. An invalid value prevents all three.
 
 use everytab_commoncrawl::warc::{
     Limits, Record, RecordType, Records, read_record,

@@ -35,7 +35,6 @@ fn zlib(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Creates a response record without compression.
 fn record(uri: &str, block: &[u8]) -> Vec<u8> {
     let head = format!(
         "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {uri}\r\nContent-Length: {}\r\n\r\n",
@@ -226,7 +225,7 @@ fn a_wrong_length_never_hides_a_record() {
     for items in [plain, zipped] {
         assert_eq!(items[0].1.as_ref().unwrap().truncation, Some(Truncation::DataEnd));
     }
-    // If the length is too small, the bytes after it are not a record. This is an error item.
+    // If the length is too small, the bytes after it are not a record, which yields an error item.
     let lie = b"WARC/1.0\r\nWARC-Target-URI: https://h0.example/\r\nContent-Length: 2\r\n\r\n\
         longer than two\r\n\r\n";
     for archive in [[lie.as_slice(), &next].concat(), [gzip(lie), gzip(&next)].concat()] {

@@ -21,7 +21,6 @@ fn body(stored: &[u8]) -> (Vec<u8>, bool) {
     (response.body, response.is_truncated)
 }
 
-/// Creates a frame as a streaming server does: with a checksum, but without the content's size.
 fn frame(content: &[u8], window_log: u32) -> Vec<u8> {
     let mut encoder = Encoder::new(Vec::new(), 3).unwrap();
     encoder.include_checksum(true).unwrap();
@@ -35,7 +34,6 @@ fn skippable(first: u8, content: &[u8]) -> Vec<u8> {
     [&[first, 0x2a, 0x4d, 0x18], length.as_slice(), content].concat()
 }
 
-/// Returns data that hardly compress and fill many blocks.
 fn page() -> Vec<u8> {
     let mut state = 1_u32;
     let mut next = || {
@@ -73,7 +71,7 @@ fn a_truncated_or_damaged_frame_gives_its_readable_part() {
     let (start, is_truncated) = body(&stored[..stored.len() / 2]);
     assert!(is_truncated && start.len() > 1_000 && page.starts_with(&start), "{}", start.len());
     for length in 4..stored.len().min(600) {
-        // An incomplete first block decodes to nothing, so the bytes remain unchanged.
+        // An incomplete first block decodes to nothing, so the bytes stay unchanged.
         assert_eq!(body(&stored[..length]).0, &stored[..length], "{length}");
     }
     let mut wrong_checksum = stored.clone();
@@ -99,7 +97,7 @@ fn a_window_larger_than_browsers_keep_is_not_decoded() {
     let content = vec![7; 9 << 20];
     let wide = frame(&content, 24);
     assert!(body(&wide).0 == wide, "it is unchanged");
-    // A single segment's window is as large as its content.
+    // The window of a single segment is as large as its content.
     let single_segment = zstd::bulk::compress(&content, 22).unwrap();
     assert_eq!(single_segment[4] & 0x20, 0x20);
     assert!(body(&single_segment).0 == single_segment);

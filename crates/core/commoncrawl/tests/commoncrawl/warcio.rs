@@ -1,7 +1,5 @@
-//! warcio, another reader, lists every record in a written archive and checks every digest.
-//!
-//! This needs `python3` (or `EVERYTAB_PYTHON`) with warcio. If it is missing, the test prints a
-//! line and passes.
+//! warcio reads every record of a written archive and checks its digests, if `python3` (or
+//! `EVERYTAB_PYTHON`) has it.
 
 use std::process::Command;
 
@@ -83,11 +81,9 @@ with open(sys.argv[1], "rb") as archive:
             "passed": record.digest_checker.passed}))
 "#;
 
-/// Runs warcio's own program.
+/// Runs warcio's command-line program.
 const CLI: &str = "import sys; from warcio.cli import main; main(sys.argv[1:])";
 
-/// Writes a crawl's archive with four fetches: a page, the same page again, the page not modified,
-/// and a truncated page.
 fn crawl_archive() -> Vec<u8> {
     let about = CrawlInfo {
         software: "everytab-worker/0.1.0",
@@ -141,7 +137,6 @@ fn crawl_archive() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// Runs a Python program on an archive. `None` if warcio is missing.
 fn run_on(archive: &[u8], program: &[&str]) -> Option<String> {
     let python = std::env::var("EVERYTAB_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let probe = Command::new(&python).args(["-c", "import warcio"]).output();

@@ -1,4 +1,4 @@
-//! Tests how lines are parsed as seeds, and how the seeds' ports and sites are collected.
+//! Tests how lines are parsed as seeds, and how ports and sites are collected.
 
 use std::io::{BufReader, Read};
 

@@ -1,13 +1,9 @@
 //! Compiles a crawl's patterns together, because one limit applies to all of them.
-//!
-//! This module does not depend on how patterns are used.
 
 use everytab_frontier::{PatternListError, PatternLists, PriorityWords, UrlPatterns};
 
 use crate::frozen_filter::FrozenFilter;
 
-/// Compiles a crawl's exclude and include patterns together with its filters' patterns and its
-/// priorities' words.
 pub(super) fn compile(
     (exclude, include): (&[String], &[String]),
     filters: &[FrozenFilter],

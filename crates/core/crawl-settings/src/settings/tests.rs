@@ -1,4 +1,4 @@
-//! Tests of the settings' defaults, bounds and JSON.
+//! Tests the defaults, bounds and JSON of settings.
 
 use everytab_frontier::{CanonicalUrl, Link, LinkFlags, ParameterList, RejectReason, SuffixList};
 use proptest::prelude::*;
@@ -74,11 +74,11 @@ fn a_setting_out_of_its_bounds_is_refused_by_its_option_and_bound() {
         ),
         (
             json!({ "list_sites": vec![1; MAX_LIST_SITES + 1] }),
-            "--scope: the scope list has at most 1000000 sites; take site",
+            "--scope: the scope list has at most 1000000 sites; use the scope site",
         ),
         (
             json!({ "stores": [{ "first": 0, "last": 254, "store": "file:///a" }] }),
-            "--to: no store is given for slot ff; give 00-ff in all",
+            "--to: no store is given for slot ff; cover 00 to ff",
         ),
     ] {
         let error = settings(changes).check().unwrap_err();

@@ -44,7 +44,6 @@ fn filter(json: Value) -> FilterSet {
     FilterSet::new(vec![filter]).unwrap()
 }
 
-/// Returns the decision about a link, and the part of the filter that made it.
 fn decided(set: &FilterSet, text: &str) -> String {
     shown(set.decide_url(&url(text), false))
 }

@@ -1,7 +1,5 @@
-//! Countries by address, from the allocations by the regional internet registries.
-//!
-//! Only the first 64 bits in IPv6 addresses are stored, because no registry allocates smaller
-//! blocks. This module does not depend on which countries are wanted.
+//! Countries by address, from the allocations of the regional internet registries. IPv6 addresses
+//! are cut to 64 bits, because no registry allocates smaller blocks.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,12 +9,12 @@ use super::{
 };
 use crate::countries::CountryCode;
 
-/// IPv4 range size, in bytes: first and last address, country, and two zero bytes.
+/// IPv4 range size in bytes: first and last address, country, and two zero bytes.
 const IPV4_BYTES: usize = 12;
-/// IPv6 range size, in bytes: first and last network, country, and six zero bytes.
+/// IPv6 range size in bytes: first and last network, country, and six zero bytes.
 const IPV6_BYTES: usize = 24;
 
-/// A loaded list with address ranges and their countries.
+/// A loaded list of address ranges and their countries.
 #[derive(Debug, Clone)]
 pub struct CountryRanges {
     file: ListFile,
@@ -50,13 +48,13 @@ impl CountryRanges {
         }
     }
 
-    /// Returns the number of ranges.
+    /// Returns how many ranges this list has.
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.file.sections.iter().map(|section| section.records).sum()
     }
 
-    /// Returns an address's country. `None` if no registry allocated the address to a country.
+    /// Returns the country to which a registry allocated this address.
     #[must_use]
     pub fn country_of(&self, address: IpAddr) -> Option<CountryCode> {
         match address.to_canonical() {
@@ -105,7 +103,6 @@ fn network_of(address: Ipv6Addr) -> u64 {
     (address.to_bits() >> 64) as u64
 }
 
-/// An address range: first, last and country.
 type Range = (u64, u64, CountryCode);
 
 /// Builds a country list from registry files.
@@ -117,8 +114,7 @@ pub struct CountryRangesBuilder {
 }
 
 impl CountryRangesBuilder {
-    /// Returns true if a line is the first of a registry file, which contains its version, 2 or
-    /// 2.3.
+    /// Returns true for a registry file's first line. This line contains the version 2 or 2.3.
     #[must_use]
     pub fn is_first_line(line: &[u8]) -> bool {
         let line = line.trim_ascii();
@@ -126,11 +122,10 @@ impl CountryRangesBuilder {
             && line.split(|b| *b == b'|').count() >= 6
     }
 
-    /// Adds a line's range. Comments, summaries, AS numbers, and ranges that are not allocated to a
-    /// country are skipped.
+    /// Adds the range in a line, unless this range is not allocated to a country.
     ///
     /// # Errors
-    /// Returns an error if the list has become too large.
+    /// Returns an error if the list is too large.
     pub fn add_line(&mut self, line: &[u8]) -> Result<(), TooManyEntries> {
         let Ok(line) = std::str::from_utf8(line) else {
             self.bad_lines += 1;
@@ -167,7 +162,7 @@ impl CountryRangesBuilder {
         self.bad_lines
     }
 
-    /// Returns the object. Where ranges overlap, the one that starts first takes the common part.
+    /// Returns the list. Where ranges overlap, the one that starts first wins.
     #[must_use]
     pub fn build(self) -> Vec<u8> {
         let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
@@ -200,8 +195,8 @@ fn range_of(country: &str, kind: &str, fields: &[&str]) -> Option<Range> {
     (first & host_bits == 0).then_some((first, first | host_bits, country))
 }
 
-/// Sorts ranges, removes the parts that an earlier range covers, and joins adjacent ranges of one
-/// country.
+/// Sorts ranges, removes the parts that an earlier range covers, and joins a country's adjacent
+/// ranges.
 fn merged(mut ranges: Vec<Range>) -> Vec<Range> {
     ranges.sort_unstable_by_key(|(first, last, country)| (*first, *last, *country));
     let mut merged: Vec<Range> = Vec::with_capacity(ranges.len());

@@ -1,19 +1,17 @@
-//! Parses the lines in list files.
+//! Parses lines in list files.
 //!
-//! UT1: in `domains` each line has a domain, which includes everything below it, or an address; in
-//! `urls` each line has a host and a path prefix. Other files are hosts files (`0.0.0.0 name`),
-//! plain names, URLs, and ad blocker rules for a whole domain (`||name^`, `*.name`). Empty lines
-//! and comments are skipped, and any other line is malformed. This module does not depend on how
-//! names are stored.
+//! In UT1 lists, each line of `domains` has a domain or an address, and each line of `urls` has a
+//! host and a path prefix. Other files are hosts files, plain names, URLs, and ad blocker rules for
+//! a whole domain (`||name^`, `*.name`).
 
 use std::net::IpAddr;
 
 use url::{Host, Url};
 
-/// Maximum line length, in bytes. Longer ones are malformed.
+/// Maximum line length in bytes. Lines beyond this limit are malformed.
 pub const MAX_LIST_LINE_BYTES: usize = 4 << 10;
 
-/// Maximum words per line in a hosts file. The other words are ignored.
+/// Maximum words in a hosts file's line. Words beyond this limit are ignored.
 const MAX_NAMES: usize = 64;
 /// Names that hosts files give to the local host.
 const OWN_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "local", "broadcasthost"];
@@ -29,10 +27,8 @@ pub enum ListFileKind {
     Hosts,
 }
 
-/// A list entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ListedName {
-    /// A single host.
     Host(String),
     /// A domain, including everything below it.
     Domain(String),
@@ -40,7 +36,7 @@ pub(super) enum ListedName {
     Url(String, String),
 }
 
-/// Parses a line. Returns no entries if it is empty or a comment, and `None` if it is malformed.
+/// Returns no entries for an empty line or a comment, and `None` for a malformed line.
 pub(super) fn names_of_line(kind: ListFileKind, line: &[u8]) -> Option<Vec<ListedName>> {
     if line.len() > MAX_LIST_LINE_BYTES {
         return None;
@@ -61,7 +57,7 @@ pub(super) fn names_of_line(kind: ListFileKind, line: &[u8]) -> Option<Vec<Liste
 }
 
 fn names_of_hosts(line: &str) -> Option<Vec<ListedName>> {
-    // Stop at a comment, which starts after a space.
+    // A comment starts after a space.
     let words: Vec<&str> =
         line.split_whitespace().take_while(|word| !word.starts_with('#')).take(MAX_NAMES).collect();
     let names = match words.split_first() {
@@ -94,7 +90,7 @@ fn name_of(word: &str) -> Option<ListedName> {
     if word.contains('/') { url_of(word) } else { host(word).map(ListedName::Host) }
 }
 
-/// Parses a URL, with or without its scheme. A host without a path means the host.
+/// Parses a URL with or without scheme. Without a path, the result is the host.
 fn url_of(text: &str) -> Option<ListedName> {
     let text = text.split_once("://").map_or(text, |(_, rest)| rest);
     // URLs encode paths, so encode this one, too.
@@ -108,7 +104,7 @@ fn url_of(text: &str) -> Option<ListedName> {
     }
 }
 
-/// Converts a name to everything below it. An address has nothing below it.
+/// An address has nothing below it.
 fn domain_of(name: String) -> ListedName {
     let is_address = name.starts_with('[') || name.parse::<IpAddr>().is_ok();
     if is_address { ListedName::Host(name) } else { ListedName::Domain(name) }

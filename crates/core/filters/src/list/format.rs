@@ -1,13 +1,10 @@
-//! The list format: sections with fixed-length records, sorted, with a digest at the end.
+//! The list format: sections with sorted records of fixed length, which can be searched in mapped
+//! bytes.
 //!
-//! All numbers are little-endian. A list consists of `ETFLIST` and the version (8 bytes), the kind
-//! (u32), and the number of sections (u32); then for each section its name (104 bytes, padded with
-//! zeros), offset and number of records (u64 each); then the records of all sections in this order,
-//! each section at a multiple of 8; and finally the SHA-256 of all bytes before it. Thus one lookup
-//! in the directory finds a section, and a record is found by its number, in bytes that are mapped
-//! instead of read.
-//!
-//! This module does not depend on what records mean.
+//! A list starts with `ETFLIST` and the version (8 bytes), the kind (u32), and the section count
+//! (u32). Each section then has its name (104 bytes, padded with zeros), offset and record count
+//! (u64 each). After this directory come each section's records, aligned to 8 bytes, and the
+//! SHA-256 of all bytes before it. Numbers are little-endian.
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -18,28 +15,27 @@ pub type ListBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// A list's first bytes. The last one is the format version.
 const MAGIC: [u8; 8] = *b"ETFLIST\x01";
-/// Header size before the directory, in bytes.
+/// Header size in bytes.
 const HEAD_BYTES: usize = 16;
-/// Section name size, in bytes.
+/// Section name size in bytes.
 const NAME_BYTES: usize = 104;
-/// Directory entry size per section, in bytes.
 const ENTRY_BYTES: usize = NAME_BYTES + 16;
-/// Digest size, in bytes.
+/// Digest size in bytes.
 const DIGEST_BYTES: usize = 32;
-/// Maximum sections in a list. The largest public lists have about 60 categories.
+/// Maximum sections in a list. A list with more is invalid.
 pub(super) const MAX_SECTIONS: usize = 1_024;
 
-/// The record kind in a list.
+/// Kind of a list's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListKind {
-    /// Hashes of names.
+    /// Name hashes.
     Names,
-    /// Address ranges with their countries.
+    /// Address ranges and their countries.
     Countries,
 }
 
 impl ListKind {
-    /// Returns the stable name, as stored in the database.
+    /// Returns the stable name in the database.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -67,35 +63,33 @@ impl ListKind {
 /// Why bytes are not a valid list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FilterListError {
-    /// The first bytes are not a list's, or belong to another format version.
-    #[error("this is not a list, or its format has another version")]
+    /// The bytes do not start like a list with this format version.
+    #[error("not a list, or a list with another format version")]
     Magic,
-    /// It is a list of another kind.
+    /// The list has another kind.
     #[error("this is a list of another kind")]
     Kind,
-    /// The bytes are shorter or longer than specified in their directory, or the directory is
-    /// invalid.
+    /// The directory is invalid, or does not match the list's length.
     #[error("the list is truncated, or its directory is invalid")]
     Directory,
     /// The digest does not match.
     #[error("the list has a wrong digest")]
     Digest,
-    /// Records are not sorted.
+    /// The records are not sorted.
     #[error("the list's records are not sorted")]
     Order,
 }
 
-/// A section of a list.
+/// A list section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListSection {
-    /// The category's name. A country list has the sections `ipv4` and `ipv6`.
+    /// Category name. A country list has the sections `ipv4` and `ipv6`.
     pub name: String,
-    /// Number of records.
+    /// Records in this section.
     pub records: u64,
     pub(super) range: Range<usize>,
 }
 
-/// A list with its parsed directory.
 #[derive(Clone)]
 pub(super) struct ListFile {
     bytes: ListBytes,
@@ -149,7 +143,6 @@ impl ListFile {
         Ok(Self { bytes, sections })
     }
 
-    /// Returns a section's records.
     pub(super) fn records(&self, section: usize) -> &[u8] {
         let range = self.sections.get(section).map(|section| section.range.clone());
         let bytes: &[u8] = (*self.bytes).as_ref();
@@ -157,10 +150,10 @@ impl ListFile {
     }
 }
 
-/// Returns a list's kind by its first bytes.
+/// Returns a list's kind from its first bytes.
 ///
 /// # Errors
-/// Returns an error if they are not a list's, or if this program does not know the kind.
+/// Returns an error if they do not start a list, or if this kind is unknown.
 pub fn list_kind(bytes: &[u8]) -> Result<ListKind, FilterListError> {
     ListKind::of_number(kind_number(bytes)?).ok_or(FilterListError::Kind)
 }
@@ -191,7 +184,6 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// Writes a list from sections, each with its name, its records and their length.
 pub(super) fn write<S: AsRef<str>>(kind: ListKind, sections: &[(S, Vec<u8>, usize)]) -> Vec<u8> {
     let records: usize = sections.iter().map(|(_, bytes, _)| bytes.len() + 8).sum();
     let mut start = HEAD_BYTES + sections.len() * ENTRY_BYTES;

@@ -1,8 +1,8 @@
-//! Lists with hosts, domains (including everything below them) and URLs, as sorted hashes.
+//! Host, domain and URL lists, as sorted hashes. A hash is the first 8 bytes of the SHA-256 of a
+//! character for the kind, followed by the name.
 //!
-//! A hash is the first 8 SHA-256 bytes over a character for the kind and the name. Each category is
-//! a section. With 1 million names, and a billion URLs with ten lookups each, one in two thousand
-//! crawls meets a URL that matches by chance. This module does not depend on how lists are used.
+//! With a million names in a list, one in two thousand crawls has a false match if each crawl has a
+//! billion URLs (ten lookups per URL).
 
 use std::collections::BTreeMap;
 
@@ -15,23 +15,22 @@ use super::{
     },
 };
 
-/// Maximum names in a list: four times as many as in the largest public ones, 128 MB as an object.
+/// Maximum names in a list. This many names take 128 MB.
 pub const MAX_LIST_ENTRIES: usize = 16_000_000;
-/// Hash size, in bytes.
+/// Hash size in bytes.
 const HASH_BYTES: usize = 8;
-/// Maximum host labels and path segments that are looked up. Real lists do not exceed this.
+/// Maximum host labels and path segments that are looked up for a URL.
 const MAX_PARTS: usize = 32;
-/// Maximum malformed lines that are shown. All of them are counted.
 const SHOWN_LINES: usize = 3;
-/// Maximum bytes shown of such a line.
+/// A message shows at most this many bytes of a malformed line.
 const SHOWN_BYTES: usize = 80;
 
-/// The hashes that represent a URL in a list.
+/// Hashes under which a list may contain a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlNames(Vec<u64>);
 
 impl UrlNames {
-    /// Returns the hashes for a host and for `text`: host, path and query, without scheme.
+    /// Returns the hashes for a host, and for `text`: host, path and query, without scheme.
     #[must_use]
     pub fn of(host: &str, text: &str) -> Self {
         let mut hashes = vec![hash_of(b'=', host)];
@@ -61,7 +60,7 @@ fn hash_of(kind: u8, name: &str) -> u64 {
     first_bytes(Sha256::new_with_prefix([kind]).chain_update(name))
 }
 
-/// Returns the hash of a URL, given without scheme and `www.`. A trailing slash does not matter.
+/// Hashes a URL without scheme and `www.`. A trailing slash does not matter.
 fn hash_of_url(host: &str, path: &str) -> u64 {
     let path = path.strip_suffix('/').unwrap_or(path);
     first_bytes(Sha256::new_with_prefix([b'/']).chain_update(host).chain_update(path))
@@ -97,16 +96,16 @@ impl NameList {
         }
     }
 
-    /// Returns the categories, each with its name count.
+    /// Returns the categories.
     #[must_use]
     pub fn sections(&self) -> &[ListSection] {
         &self.file.sections
     }
 
-    /// Returns the section numbers of these categories, or all if none are given.
+    /// Returns the section numbers for these categories, or all numbers if no category is given.
     ///
     /// # Errors
-    /// Returns an error for the first category that the list does not have.
+    /// Returns an error for the first unknown category.
     pub fn sections_of<'a>(&self, categories: &'a [String]) -> Result<Vec<usize>, &'a str> {
         if categories.is_empty() {
             return Ok((0..self.file.sections.len()).collect());
@@ -118,7 +117,7 @@ impl NameList {
         categories.iter().map(number_of).collect()
     }
 
-    /// Returns true if one of the sections contains the URL.
+    /// Returns true if any given section contains this URL.
     #[must_use]
     pub fn contains(&self, sections: &[usize], names: &UrlNames) -> bool {
         sections.iter().any(|section| {
@@ -128,8 +127,8 @@ impl NameList {
     }
 }
 
-/// Returns true if the sorted hashes contain one. Hashes are spread evenly, so interpolation finds
-/// their position; if it does not converge, we use binary search.
+/// Interpolates first, because hashes are spread evenly, and uses binary search if this does not
+/// converge.
 fn has(records: &[u8], hash: u64) -> bool {
     let (mut low, mut high) = (0, records.len() / HASH_BYTES);
     let (mut least, mut most) = (0, u64::MAX);
@@ -152,12 +151,12 @@ fn has(records: &[u8], hash: u64) -> bool {
     false
 }
 
-/// The list has more than [`MAX_LIST_ENTRIES`] names, or more categories than a list may have.
+/// The list has more than [`MAX_LIST_ENTRIES`] names, or too many categories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the list has more than {MAX_LIST_ENTRIES} names or {MAX_SECTIONS} categories")]
 pub struct TooManyEntries;
 
-/// Builds a name list from file lines.
+/// Builds a name list from the lines of files.
 #[derive(Debug, Default)]
 pub struct NameListBuilder {
     sections: BTreeMap<String, Vec<u64>>,
@@ -167,10 +166,10 @@ pub struct NameListBuilder {
 }
 
 impl NameListBuilder {
-    /// Adds a line's entries to a category, whose name the caller has checked.
+    /// Adds a line's entries to this category.
     ///
     /// # Errors
-    /// Returns an error if the list has become too large.
+    /// Returns an error if the list is too large.
     pub fn add_line(
         &mut self,
         category: &str,
@@ -217,13 +216,13 @@ impl NameListBuilder {
         self.entries == 0
     }
 
-    /// Returns how many lines are malformed, and the first ones.
+    /// Returns how many lines were malformed, and the first ones.
     #[must_use]
     pub fn bad_lines(&self) -> (u64, &[String]) {
         (self.bad_lines, &self.shown)
     }
 
-    /// Returns the object. The bytes do not depend on the order in which names were added.
+    /// Returns the list. The bytes do not depend on the order in which names were added.
     #[must_use]
     pub fn build(self) -> Vec<u8> {
         let sections = self.sections.into_iter().map(|(name, mut hashes)| {

@@ -32,7 +32,7 @@ fn what_is_wrong_is_named() {
         assert!(error.to_string().starts_with(field), "{json}: {error}");
         error.to_string()
     };
-    assert!(bad("colour", "1").contains("unknown; there are rules, lists"));
+    assert!(bad("colour", "1").contains("unknown field, expected rules, lists"));
     assert!(bad("rules", "[{\"pattern\":\"re:(\",\"verdict\":\"drop\"}]").contains("pattern 1"));
     assert!(bad("rules", "[{\"pattern\":\"a\",\"verdict\":\"burn\"}]").contains("burn"));
     assert!(bad("rules", "[{\"pattern\":\"a\",\"verdict\":\"drop\",\"x\":1}]").contains("`x`"));

@@ -1,4 +1,4 @@
-//! Tests keys with a table of identical URLs, and checks properties of arbitrary URLs.
+//! Tests keys with a table of identical URLs, and with arbitrary URLs.
 
 use proptest::prelude::*;
 
@@ -121,7 +121,6 @@ fn each_reason_has_its_name() {
     assert_eq!(error(&host), UrlError::Host);
 }
 
-/// Generates URLs, strings that resemble URLs, and arbitrary strings.
 fn any_url() -> impl Strategy<Value = String> {
     let piece = r"(%[0-9a-fA-F]{2}|%|\.|\.\.|;jsessionid=1|[a-c]|[&=;?/+ ü'\\#@:]){0,12}";
     let host = r"[a-c]{1,3}(\.|%2e)[a-c]{1,3}\.?|1\.2|\[::1\]";

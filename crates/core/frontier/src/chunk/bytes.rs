@@ -1,6 +1,4 @@
 //! Reads and writes LEB128 numbers and byte ranges.
-//!
-//! This module does not depend on their meaning.
 
 use super::frame::ChunkError;
 
@@ -13,24 +11,20 @@ pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
     out.push((number & 0x7f) as u8);
 }
 
-/// Reads fields from the front of a chunk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkReader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> ChunkReader<'a> {
-    /// Creates a reader of these bytes.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    /// Returns the number of remaining bytes.
     pub(crate) fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// Takes this many bytes. An error contains the name of the field.
     pub(crate) fn take(
         &mut self,
         count: usize,
@@ -41,15 +35,14 @@ impl<'a> ChunkReader<'a> {
         Ok(taken)
     }
 
-    /// Takes one byte.
     pub(crate) fn byte(&mut self, field: &'static str) -> Result<u8, ChunkError> {
         let (byte, rest) = self.rest.split_first().ok_or(ChunkError::Field(field))?;
         self.rest = rest;
         Ok(*byte)
     }
 
-    /// Takes a number. An encoding that is longer than necessary is an error, so each state has
-    /// exactly one encoding.
+    /// An encoding that is longer than necessary is an error, so that each number has exactly one
+    /// encoding.
     pub(crate) fn number(&mut self, field: &'static str) -> Result<u64, ChunkError> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
@@ -66,7 +59,6 @@ impl<'a> ChunkReader<'a> {
         Err(ChunkError::Field(field))
     }
 
-    /// Takes a number that must fit into a type such as `usize`, `u16` or `u32`.
     pub(crate) fn small<N: TryFrom<u64>>(&mut self, field: &'static str) -> Result<N, ChunkError> {
         N::try_from(self.number(field)?).map_err(|_| ChunkError::Field(field))
     }

@@ -1,9 +1,7 @@
-//! Packs URLs with their attributes and referrers. The URLs are sorted and front-coded: each is
-//! stored as the length of the prefix that it shares with the previous URL, and the rest. Numbers
-//! and strings are in separate sections, which are deflated together if this is smaller. Referrers
-//! come first and are stored only once, because all links on a page have the same referrer.
+//! Packs URLs with their attributes and referrers.
 //!
-//! This module does not depend on whether the URLs are pending or are links in transit.
+//! URLs are sorted, and each is stored without the prefix that it shares with the previous one.
+//! Numbers and strings are in separate sections, which are deflated together.
 
 use std::sync::Arc;
 
@@ -19,46 +17,39 @@ use crate::{
     priority::MAX_PRIORITY,
 };
 
-/// Maximum total length of the URLs in a chunk, in bytes. A packed host is read into memory as a
-/// whole, so this limits the memory that a worker uses for one host.
+/// Maximum total length in bytes of a chunk's URLs. This limits the memory that a worker uses for
+/// one host.
 pub(crate) const MAX_TEXT_BYTES: usize = 128 << 20;
 
-/// Maximum total length of the referrers in a chunk or state, in bytes. This suffices for a quarter
-/// of a million typical referrers. URLs with further referrers are kept without them.
+/// Maximum total length in bytes of the referrers in a chunk or state. Further referrers are
+/// dropped.
 pub(crate) const MAX_REFERRER_BYTES: usize = 16 << 20;
 
 /// Maximum size of entries before compression: all strings, and 32 bytes for each of a million
-/// entries, which is more than their numbers need.
+/// entries.
 const MAX_SECTION_BYTES: usize = MAX_TEXT_BYTES + MAX_REFERRER_BYTES + (32 << 20);
 
-/// Maximum compression ratio of deflate: 258 bytes from 2 bits. A length that exceeds this ratio is
-/// invalid.
+/// Deflate's maximum compression ratio: 258 bytes from 2 bits.
 const MAX_DEFLATE_RATIO: usize = 1_032;
 
 /// Deflate level. The next level saves 0.5 % for URLs and takes a third more time.
 const DEFLATE_LEVEL: i32 = 6;
 
-/// One URL in a chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry<T> {
-    /// The URL to request.
     pub(crate) url: T,
-    /// The attributes.
     pub(crate) attributes: Attributes,
-    /// The URL that links or redirects to it.
     pub(crate) via: Option<Arc<str>>,
-    /// Number of attempts that had a transient failure.
     pub(crate) retries: u8,
-    /// The URL is not fetched before this time, in seconds since 1970. 0 if it is due.
+    /// Due time in seconds since 1970, or 0 if the URL is due.
     pub(crate) not_before_s: u64,
 }
 
-/// Bit in an entry's second number. If it is set, `not_before_s` follows.
+/// Bit in an entry's second number, which is set if `not_before_s` follows.
 const WAITS: u64 = 1;
 
-/// Sorts entries by URL and appends them. The first one is stored without the prefix `start`,
-/// because most URLs have this prefix. The entries' total length must be at most
-/// [`MAX_TEXT_BYTES`].
+/// Sorts entries by URL and appends them, the first one without the prefix `start`. Their total
+/// length must be at most [`MAX_TEXT_BYTES`].
 pub(crate) fn push_entries<T: AsRef<str>>(
     out: &mut Vec<u8>,
     start: &str,
@@ -92,8 +83,6 @@ pub(crate) fn push_entries<T: AsRef<str>>(
     push_section(out, &section);
 }
 
-/// Returns the entries' referrers in ascending order, without duplicates, up to
-/// [`MAX_REFERRER_BYTES`].
 fn referrers_of<T>(entries: &[Entry<T>]) -> Vec<&str> {
     let vias = entries.iter().filter_map(|entry| entry.via.as_deref());
     let mut referrers: Vec<&str> = vias.filter(|via| via.len() <= MAX_URL_BYTES).collect();
@@ -109,8 +98,6 @@ fn referrers_of<T>(entries: &[Entry<T>]) -> Vec<&str> {
     referrers
 }
 
-/// Appends a string as the length of the prefix that it shares with the previous string, and the
-/// rest.
 fn push_text(numbers: &mut Vec<u8>, texts: &mut Vec<u8>, before: &str, text: &str) {
     let shared = shared_length(text, before);
     let suffix = text.get(shared..).unwrap_or_default();
@@ -119,7 +106,7 @@ fn push_text(numbers: &mut Vec<u8>, texts: &mut Vec<u8>, before: &str, text: &st
     texts.extend_from_slice(suffix.as_bytes());
 }
 
-/// Returns the length of the common prefix in bytes. The prefix ends at a character boundary of
+/// Returns the length of the common prefix in bytes. This prefix ends at a character boundary in
 /// both strings.
 fn shared_length(one: &str, other: &str) -> usize {
     let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
@@ -129,8 +116,8 @@ fn shared_length(one: &str, other: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Appends a section's length and its deflated form, or the section itself if it is not larger.
-/// Readers can tell the two forms apart by their lengths.
+/// Appends a section, deflated if this makes it smaller. Readers distinguish the two forms by their
+/// lengths.
 fn push_section(out: &mut Vec<u8>, section: &[u8]) {
     let level = CompressionLvl::new(DEFLATE_LEVEL).unwrap_or_default();
     let mut compressor = Compressor::new(level);
@@ -148,8 +135,7 @@ fn push_section(out: &mut Vec<u8>, section: &[u8]) {
 
 fn push_attributes<T>(out: &mut Vec<u8>, entry: &Entry<T>) {
     let Attributes { depth, priority, hops, flags } = entry.attributes;
-    // Priority and hops have three bits each. Clamping is harmless, because too many hops are still
-    // too many after it.
+    // Priority and hops have three bits each. Too many hops are still too many after clamping.
     let (priority, hops) = (priority.min(7), hops.min(7));
     push_number(out, u64::from(priority) | u64::from(flags.bits()) << 3);
     let waits = u64::from(entry.not_before_s > 0);
@@ -160,8 +146,8 @@ fn push_attributes<T>(out: &mut Vec<u8>, entry: &Entry<T>) {
     }
 }
 
-/// Reads up to `most` entries that were appended with the same `start`, and passes each to `take`
-/// in URL order. In format version 1, entries have no referrers.
+/// Reads up to `most` entries that were appended with the same `start`, in URL order. Version 1 has
+/// no referrers.
 pub(crate) fn read_entries(
     reader: &mut ChunkReader<'_>,
     (start, has_referrers): (&str, bool),
@@ -205,8 +191,8 @@ pub(crate) fn read_entries(
     Ok(())
 }
 
-/// Reads `count` strings with a limited total length. Passes each to `take` in order, with the
-/// reader for the numbers that follow.
+/// Reads `count` strings with a limited total length. Passes each to `take`, with the reader for
+/// the numbers that follow.
 fn read_texts<'a>(
     (numbers, texts): (&mut ChunkReader<'a>, &mut ChunkReader<'a>),
     start: &str,

@@ -1,54 +1,50 @@
-//! The header of every chunk: version, kind and checksum.
-//!
-//! This module does not depend on a kind's fields.
+//! Every chunk's header: version, kind and checksum.
 
-/// The format version that this code writes.
+/// Format version that this code writes.
 const VERSION: u8 = 2;
 
-/// The first format version, which has no referrers, debts or page content.
+/// First format version, without referrers, debts and page content.
 const FIRST_VERSION: u8 = 1;
 
-/// Length of version, kind and checksum, in bytes.
+/// Header length in bytes: version, kind and checksum.
 const HEADER_BYTES: usize = 6;
 
-/// A chunk's content.
+/// Kind of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkKind {
     /// A whole state.
     Snapshot,
-    /// The changes since the chunk before it.
+    /// Changes since the previous chunk.
     Delta,
     /// Links that have not been merged yet.
     Links,
 }
 
-/// The reason why bytes are not a valid chunk, or do not continue the chunks before them.
+/// Why bytes are not a valid chunk, or do not continue the previous chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
-    /// The chunk has a version that this code does not know, because a newer program wrote it.
+    /// A newer program wrote this chunk.
     #[error("chunk of version {0}; this program reads versions 1 and 2")]
     Version(u8),
-    /// The checksum does not match, so the bytes were changed.
+    /// The checksum does not match the bytes.
     #[error("the checksum of the chunk is wrong")]
     Checksum,
-    /// A field is malformed or contradicts another one. Contains the field's name.
+    /// A field, given by its name, is malformed or contradicts another one.
     #[error("the chunk is damaged: {0}")]
     Field(&'static str),
-    /// The chunk has more or longer URLs, or more hashes, than it may have.
-    #[error("the chunk is larger than a host may be: {0}")]
+    /// This chunk has more or longer URLs, or more hashes, than allowed.
+    #[error("the chunk exceeds a limit: {0}")]
     TooLarge(&'static str),
-    /// A delta does not follow the chunk before it, because one is missing or the order is wrong.
+    /// This delta does not follow the previous chunk.
     #[error("a delta of generation {found} follows generation {before}")]
     Gap {
-        /// The state's generation before the delta. 0 if there was no chunk.
+        /// The state's generation, 0 without chunks.
         before: u64,
         /// The delta's generation.
         found: u64,
     },
 }
 
-/// Starts a chunk. The caller appends the fields and then calls [`close`], which writes the
-/// checksum.
 pub(crate) fn open(kind: ChunkKind) -> Vec<u8> {
     let kind = match kind {
         ChunkKind::Snapshot => 0,
@@ -58,7 +54,6 @@ pub(crate) fn open(kind: ChunkKind) -> Vec<u8> {
     vec![VERSION, kind, 0, 0, 0, 0]
 }
 
-/// Writes a chunk's checksum.
 pub(crate) fn close(mut chunk: Vec<u8>) -> Vec<u8> {
     let checksum = checksum(&chunk);
     if let Some(place) = chunk.get_mut(2..HEADER_BYTES) {
@@ -74,18 +69,14 @@ fn checksum(chunk: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// A chunk's fields, with the kind and version from its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChunkFields<'a> {
-    /// The kind.
     pub(crate) kind: ChunkKind,
-    /// Whether the chunk has format version 1, which lacks some fields.
+    /// Whether this chunk has format version 1, which lacks some fields.
     pub(crate) is_first_version: bool,
-    /// The fields.
     pub(crate) bytes: &'a [u8],
 }
 
-/// Checks the version and checksum, and returns the fields.
 pub(crate) fn fields_of(chunk: &[u8]) -> Result<ChunkFields<'_>, ChunkError> {
     let kind = kind_of_chunk(chunk)?;
     let (header, bytes) =
@@ -97,11 +88,10 @@ pub(crate) fn fields_of(chunk: &[u8]) -> Result<ChunkFields<'_>, ChunkError> {
     Ok(ChunkFields { kind, is_first_version, bytes })
 }
 
-/// Returns a chunk's kind from its first bytes, without checking the rest.
+/// Returns a chunk's kind from its first bytes.
 ///
 /// # Errors
-/// Returns [`ChunkError::Version`] for an unknown version, and [`ChunkError::Field`] if the kind is
-/// unknown or missing.
+/// Returns an error if the version or the kind is unknown.
 pub fn kind_of_chunk(chunk: &[u8]) -> Result<ChunkKind, ChunkError> {
     match chunk {
         [FIRST_VERSION | VERSION, kind @ ..] => match kind {

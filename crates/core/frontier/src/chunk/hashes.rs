@@ -1,8 +1,4 @@
-//! Packs the hashes of finished URLs: sorted, each as the difference from the previous one. Hashes
-//! are uniformly distributed, so a difference among n hashes has about 64 - log2(n) bits of
-//! information, and no other encoding is much smaller.
-//!
-//! This module does not depend on the URLs.
+//! Packs hashes in ascending order, each as the difference from the previous one.
 
 use super::{
     bytes::{ChunkReader, push_number},
@@ -21,7 +17,6 @@ pub(crate) fn push_hashes(out: &mut Vec<u8>, hashes: &mut [UrlHash]) {
     }
 }
 
-/// Takes up to `most` hashes, which must ascend.
 pub(crate) fn read_hashes(
     reader: &mut ChunkReader<'_>,
     most: usize,
@@ -30,7 +25,6 @@ pub(crate) fn read_hashes(
     if count > most {
         return Err(ChunkError::TooLarge("finished"));
     }
-    // A hash takes at least one byte.
     if count > reader.remaining() {
         return Err(ChunkError::Field("finished"));
     }

@@ -1,7 +1,5 @@
-//! Links in transit: links that a holder sends to other slots, and links that are appended to a
-//! host that is not loaded.
-//!
-//! This module does not depend on the destination slots.
+//! Links that a holder sends to other slots, and links that are appended to a host that is not
+//! loaded.
 
 use super::{
     bytes::ChunkReader,
@@ -15,15 +13,15 @@ use crate::{
     reject_reason::RejectCounts,
 };
 
-/// Maximum links per chunk. A worker packs more links into several chunks.
+/// Maximum links per chunk. More links are packed into several chunks.
 pub const MAX_LINKS_PER_CHUNK: usize = 50_000;
 
-/// The prefix that the first link probably has.
+/// Prefix that the first link probably has.
 const START: &str = "https://";
 
 const _: () = assert!(MAX_LINKS_PER_CHUNK * MAX_URL_BYTES <= MAX_TEXT_BYTES);
 
-/// Packs links into chunks of at most [`MAX_LINKS_PER_CHUNK`]. Each chunk is in URL order.
+/// Packs links into chunks with at most [`MAX_LINKS_PER_CHUNK`] links, each in URL order.
 #[must_use]
 pub fn pack_links(links: &[Link]) -> Vec<Vec<u8>> {
     let pack = |links: &[Link]| pack_entries(&mut links.iter().map(entry).collect::<Vec<_>>());
@@ -37,19 +35,18 @@ fn entry(Link { url, attributes, via }: &Link) -> Entry<&str> {
     Entry { url, attributes, via, retries: 0, not_before_s: 0 }
 }
 
-/// Packs at most [`MAX_LINKS_PER_CHUNK`] links into one chunk.
 pub(crate) fn pack_entries(entries: &mut [Entry<&str>]) -> Vec<u8> {
     let mut chunk = open(ChunkKind::Links);
     push_entries(&mut chunk, START, entries);
     close(chunk)
 }
 
-/// The links in a chunk.
+/// Links from a chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UnpackedLinks {
-    /// The links, in URL order.
+    /// Links in URL order.
     pub links: Vec<Link>,
-    /// Number of links that this program cannot parse, although the program that packed them could.
+    /// Links that this program cannot parse, by reason.
     pub rejected: RejectCounts,
 }
 

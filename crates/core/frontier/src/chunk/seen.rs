@@ -1,5 +1,5 @@
-//! Packs and reads the page and line hashes of a host. A snapshot contains both sets of each kind,
-//! and a delta contains the new hashes.
+//! Packs page and line hashes. A snapshot has both sets of each kind, and a delta has the new
+//! hashes.
 
 use super::{
     bytes::ChunkReader,
@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{canonical::UrlHash, seen_hashes::SeenHashes};
 
-/// Returns the hashes of one kind that a chunk stores.
 pub(crate) fn seen_to_pack(kind: ChunkKind, seen: &SeenHashes) -> Vec<Vec<u32>> {
     match kind {
         ChunkKind::Snapshot => seen.all().map(<[u32]>::to_vec).into(),
@@ -16,7 +15,6 @@ pub(crate) fn seen_to_pack(kind: ChunkKind, seen: &SeenHashes) -> Vec<Vec<u32>> 
     }
 }
 
-/// Appends the hashes that [`seen_to_pack`] returned.
 pub(crate) fn push_seen(out: &mut Vec<u8>, sets: Vec<Vec<u32>>) {
     for set in sets {
         let mut hashes: Vec<UrlHash> = set.into_iter().map(|hash| UrlHash(hash.into())).collect();
@@ -24,7 +22,6 @@ pub(crate) fn push_seen(out: &mut Vec<u8>, sets: Vec<Vec<u32>>) {
     }
 }
 
-/// Reads the hashes of one kind into `seen`.
 pub(crate) fn read_seen(
     reader: &mut ChunkReader<'_>,
     kind: ChunkKind,

@@ -1,5 +1,5 @@
-//! Packs the counts of URL shapes: the floor, a mask of the changed slots, and for each of these
-//! slots its count, its debt, the kind of its last page, and its hash if the slot has a new shape.
+//! Packs the counts for URL shapes: the floor, a mask with the changed slots, and the content of
+//! these slots.
 
 use super::{
     bytes::{ChunkReader, push_number},
@@ -7,7 +7,6 @@ use super::{
 };
 use crate::shape_counts::{LastPage, ShapeChange, ShapeChanges};
 
-/// Appends changes, which must be in ascending order of their slots.
 pub(crate) fn push_shapes(out: &mut Vec<u8>, changes: &ShapeChanges) {
     push_number(out, changes.floor.into());
     push_number(out, changes.slots.iter().fold(0, |mask, slot| mask | 1 << slot.index));
@@ -23,7 +22,7 @@ pub(crate) fn push_shapes(out: &mut Vec<u8>, changes: &ShapeChanges) {
     }
 }
 
-/// Reads changes. In format version 1, changes have no debts.
+/// In format version 1, changes have no debts.
 pub(crate) fn read_shapes(
     reader: &mut ChunkReader<'_>,
     has_debts: bool,
@@ -77,7 +76,6 @@ mod tests {
         assert_eq!(read_shapes(&mut reader, true), Ok(changes));
         assert_eq!(reader.remaining(), 0);
         assert!(read_shapes(&mut ChunkReader::new(&bytes[..bytes.len() - 1]), true).is_err());
-        // One slot in format version 1.
         let before = read_shapes(&mut ChunkReader::new(&[9, 1, 25, 0, 0, 0, 7]), false);
         assert_eq!(before.unwrap().slots, [slot(0, Some(7), 12, 0, LastPage::Unread)]);
     }

@@ -1,11 +1,7 @@
-//! Builds tables from patterns.
+//! Builds tables from patterns by subset construction, with bounded work.
 //!
-//! Each table state is the set of states that the patterns can be in (the subset construction), so
-//! matching a URL costs the same for all patterns. A table starts at the scheme of a key, where
-//! only words are searched. Patterns start after `://`, and again at each later byte. The previous
-//! byte is part of a table state if a condition such as `^` or `\b` depends on it. A match that
-//! depends on the next byte (`\b`) is counted one state later. Invariant: the work is counted, and
-//! bounded for any patterns.
+//! A table starts at a key's scheme, where only words are searched. Patterns start after `://`, and
+//! again at each later byte. A match that depends on the next byte is counted one state later.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -16,22 +12,19 @@ use super::{
     table::{Found, MAX_ENTRIES, Table},
 };
 
-/// The patterns do not fit into one table, or take too much work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLarge;
 
 /// What precedes a position in a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Before {
-    /// A byte of the scheme, or the start of the key.
+    /// In the scheme, or at the start of the key.
     Scheme,
-    /// The first slash after the scheme.
+    /// After the first slash behind the scheme.
     Slash,
-    /// `://`.
     Start,
-    /// A letter, a digit or `_`.
+    /// After a letter, a digit or `_`.
     Word,
-    /// Another byte.
     Other,
 }
 
@@ -47,7 +40,6 @@ impl Before {
     }
 }
 
-/// The byte after a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum After {
     Word,
@@ -59,7 +51,6 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Returns true if a look-around holds at a position. A key is ASCII without line breaks.
 fn holds(look: Look, before: Before, after: After) -> bool {
     let (was_word, is_word) = (before == Before::Word, after == After::Word);
     match look {
@@ -79,32 +70,29 @@ fn is_of_words(look: Look) -> bool {
     !matches!(look, Start | StartLF | StartCRLF | End | EndLF | EndCRLF)
 }
 
-/// A table state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Subset {
     before: Before,
-    /// The patterns' states in ascending order, without the start states, which are in every set.
+    /// Ascending, without the start states, which are in every set.
     nodes: Vec<u32>,
     /// Patterns that matched before the last byte, which was needed to decide this.
     late: Vec<u16>,
 }
 
-/// The states that are reachable without reading a byte: those that read a byte, and the matching
-/// patterns, in ascending order.
+/// Nodes that read a byte, and matching patterns, that are reachable without reading a byte.
 #[derive(Debug, Clone, Default)]
 struct Closure {
     readers: Vec<u32>,
     matches: Vec<u16>,
 }
 
-/// The closure of the start states: the next states by column, and the matching patterns.
+/// The closure of the start states: next states by column, and matching patterns.
 #[derive(Debug)]
 struct Begun {
     by_column: Vec<Vec<u32>>,
     matches: Vec<u16>,
 }
 
-/// Builds a table from some of the patterns. Subtracts its cost from `steps`.
 pub(super) fn determinize(
     nodes: &Nodes,
     patterns: Range<usize>,
@@ -124,22 +112,17 @@ struct Builder<'a> {
     nodes: &'a Nodes,
     steps: &'a mut u64,
     columns: [u8; 256],
-    /// The first byte of each column.
     first_bytes: Vec<u8>,
     width: usize,
-    /// Whether a pattern has a word boundary.
     has_words: bool,
-    /// The start states for patterns, and those for words.
     starts: [Vec<u32>; 2],
     begun: HashMap<(Before, After), Begun>,
     subsets: Vec<Subset>,
     places: HashMap<Subset, usize>,
     rows: Vec<u16>,
-    /// The next states by column, for the state whose row is being built.
     buckets: Vec<Vec<u32>>,
     found: Vec<Found>,
     found_places: HashMap<Found, u16>,
-    /// For each node, the id of the last closure that contained it.
     seen: Vec<u32>,
     closures: u32,
 }
@@ -218,7 +201,6 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Returns a state's index, and adds the state if it is new.
     fn place_of(&mut self, subset: &Subset) -> Result<usize, TooLarge> {
         if let Some(place) = self.places.get(subset) {
             return Ok(*place);
@@ -232,7 +214,6 @@ impl<'a> Builder<'a> {
         Ok(place)
     }
 
-    /// Builds a state's row.
     fn add_row(&mut self, subset: &Subset) -> Result<(), TooLarge> {
         let kinds: &[After] =
             if self.has_words { &[After::Other, After::Word] } else { &[After::Other] };
@@ -283,7 +264,6 @@ impl<'a> Builder<'a> {
         self.pay(self.width)
     }
 
-    /// Returns the closure of the start states at a position.
     fn begin(&mut self, before: Before, after: After) -> Result<&Begun, TooLarge> {
         if !self.begun.contains_key(&(before, after)) {
             let [patterns, words] = self.starts.clone();
@@ -298,7 +278,7 @@ impl<'a> Builder<'a> {
         self.begun.get(&(before, after)).ok_or(TooLarge)
     }
 
-    /// For one kind of byte, adds the successors of `readers` to the buckets of their columns.
+    /// Adds the successors of `readers` to the buckets, for one byte kind.
     fn read(
         &mut self,
         readers: &[u32],
@@ -323,7 +303,6 @@ impl<'a> Builder<'a> {
         self.pay(pushed)
     }
 
-    /// Follows all transitions that read no byte.
     fn closure(&mut self, from: &[u32], before: Before, after: After) -> Result<Closure, TooLarge> {
         self.closures += 1;
         let mut closure = Closure::default();
@@ -349,7 +328,6 @@ impl<'a> Builder<'a> {
         Ok(closure)
     }
 
-    /// Returns the index of a set of matches, and adds the set if it is new.
     fn found_by<'b>(&mut self, patterns: impl Iterator<Item = &'b u16>) -> u16 {
         let mut found = Found::default();
         for pattern in patterns {

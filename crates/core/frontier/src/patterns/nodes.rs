@@ -1,17 +1,13 @@
 //! A nondeterministic automaton with the states of all patterns in a crawl.
-//!
-//! This module does not depend on how patterns are written, or on how the automaton is used.
 
 use regex_automata::{
     nfa::thompson::{NFA, State},
     util::look::Look,
 };
 
-/// Maximum states for all patterns of a crawl. A literal takes one state per byte, so patterns with
-/// more states would not fit into the tables either.
+/// Maximum states for a crawl's patterns. More states would not fit into the tables either.
 const MAX_NODES: usize = 200_000;
 
-/// A transition to a state for a range of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ByteRange {
     pub(super) first: u8,
@@ -19,40 +15,33 @@ pub(super) struct ByteRange {
     pub(super) to: u32,
 }
 
-/// A state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Node {
-    /// Reads a byte.
     Bytes(Box<[ByteRange]>),
-    /// Leads to each of these states without reading a byte.
     Split(Box<[u32]>),
-    /// Leads to a state without reading a byte, if the look-around holds.
+    /// Leads to a state without reading a byte if the look-around holds.
     Look(Look, u32),
-    /// The pattern at this index in [`Nodes::patterns`] has matched.
+    /// The pattern at this index in [`Nodes::patterns`] matches.
     Match(u16),
 }
 
-/// The meaning of a pattern's match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// The pattern at this index in this list matches.
+    /// The pattern at this position in this list matches.
     OfList { list: u8, position: u16 },
     /// The URL contains the word with this index.
     OfWord(u8),
 }
 
-/// A pattern's start state, and the meaning of its match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pattern {
     pub(super) start: u32,
     pub(super) meaning: Meaning,
 }
 
-/// The patterns together have more states than a crawl may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooManyNodes;
 
-/// The states for all patterns.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     pub(super) nodes: Vec<Node>,
@@ -60,7 +49,6 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Adds a pattern.
     pub(super) fn push(&mut self, pattern: &NFA, meaning: Meaning) -> Result<(), TooManyNodes> {
         let (offset, number) = (self.nodes.len(), self.patterns.len());
         let number = u16::try_from(number).map_err(|_| TooManyNodes)?;

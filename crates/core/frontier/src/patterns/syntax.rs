@@ -1,6 +1,4 @@
-//! Parses patterns: converts globs, expressions and words to an automaton's states.
-//!
-//! This module does not depend on how the automaton is used.
+//! Converts globs, expressions and words to automaton states.
 
 use std::fmt::Write as _;
 
@@ -17,14 +15,13 @@ use super::{
     nodes::{Meaning, Nodes},
 };
 
-/// Maximum memory for the states of one pattern, in bytes: eight times the memory of a table's
-/// rows. Without this limit, nested repetitions would take gigabytes.
+/// Maximum memory in bytes for one pattern's states. Without this limit, nested repetitions would
+/// take gigabytes.
 const MAX_STATES_BYTES: usize = 1 << 20;
 
-/// The list and the position (from 1) of each pattern.
+/// Each pattern's list and position (from 1).
 pub(super) type Places = Vec<(UrlPatternList, usize)>;
 
-/// Compiles all of a crawl's patterns.
 pub(super) fn nodes_of(lists: &PatternLists<'_>) -> Result<(Nodes, Places), PatternListError> {
     let mut nodes = Nodes::default();
     let mut places = Places::new();
@@ -86,7 +83,7 @@ fn add(
     nodes.push(&states, meaning).map_err(|_| PatternError::TooLarge { number })
 }
 
-/// Returns the last line of the parser's message, which contains the reason. The other lines show
+/// Returns the last line in the parser's message, which contains the reason. The other lines show
 /// the position.
 fn reason(error: &BuildError) -> String {
     let text =
@@ -95,7 +92,6 @@ fn reason(error: &BuildError) -> String {
     line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }
 
-/// Returns a pattern's regular expression.
 fn expression_of(pattern: &str, number: usize) -> Result<String, PatternError> {
     if pattern.is_empty() || pattern.len() > MAX_PATTERN_BYTES {
         return Err(PatternError::Length { number });
@@ -106,22 +102,19 @@ fn expression_of(pattern: &str, number: usize) -> Result<String, PatternError> {
     }
 }
 
-/// Returns an expression that matches a string literally.
 fn literal(text: &str) -> String {
     let mut expression = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() {
             expression.push(char::from(byte));
         } else {
-            // Writing to a string cannot fail.
             let _ = write!(expression, "\\x{byte:02X}");
         }
     }
     expression
 }
 
-/// Returns the regular expression for a glob. Omits a `*` at the start, and at the end of a path,
-/// because expressions may match anywhere.
+/// Omits a `*` at the start, and at the end of a path, because expressions may match anywhere.
 fn expression_of_glob(glob: &str, number: usize) -> Result<String, PatternError> {
     if glob.contains("://") && !glob.split('/').next().unwrap_or_default().contains('*') {
         return Err(PatternError::SchemeInGlob { number });

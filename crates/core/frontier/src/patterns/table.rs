@@ -1,26 +1,18 @@
-//! A deterministic automaton as a table, with one lookup per byte of a URL.
-//!
-//! A row is addressed by its offset, so a step is one addition and one load. Matches are recorded
-//! at each step without a branch, because mispredicted branches would cost more. This module does
-//! not depend on the meaning of patterns.
+//! A deterministic automaton as a table, with one lookup per URL byte.
 
-/// Maximum entries in a table. 16-bit offsets can address this many, in 128 KiB.
+/// Maximum entries in a table, which 16-bit offsets can address. This many take 128 KiB.
 pub(super) const MAX_ENTRIES: usize = 1 << 16;
-/// Maximum pattern lists: exclude, include, and the rules of up to 10 filters.
+/// Maximum pattern lists: exclude, include, and up to 10 filters.
 pub(super) const MAX_LISTS: usize = 12;
-/// The value for no match. Several positions are compared at once as signed numbers.
+/// No match. It is greater than any position.
 const NONE: i16 = i16::MAX;
-/// The last two entries in a row are indexes of matches: before the next byte, and at the end of
-/// the string.
+/// A row ends with two match indexes: before the next byte, and at the end of the string.
 const MATCHED: usize = 2;
 const MATCHED_AT_END: usize = 1;
 
-/// A set of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Found {
-    /// The first matching pattern in each list, by index.
     first: [i16; MAX_LISTS],
-    /// The words, one bit each.
     pub(super) words: u64,
 }
 
@@ -31,7 +23,6 @@ impl Default for Found {
 }
 
 impl Found {
-    /// Adds a pattern's match in a list.
     pub(super) fn add_pattern(&mut self, list: u8, position: u16) {
         let position = i16::try_from(position).unwrap_or(NONE);
         if let Some(first) = self.first.get_mut(usize::from(list)) {
@@ -39,7 +30,6 @@ impl Found {
         }
     }
 
-    /// Returns the index of the first matching pattern in a list.
     pub(super) fn first_of(&self, list: usize) -> Option<usize> {
         let first = self.first.get(list).filter(|first| **first != NONE)?;
         usize::try_from(*first).ok()
@@ -54,38 +44,34 @@ impl Found {
     }
 }
 
-/// A table. Matching starts in the first row.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
-    /// The column of each byte.
     columns: [u8; 256],
     width: usize,
-    /// Rows with `width` entries: for each column the offset of the next row, then two indexes into
+    /// Rows with `width` entries: for each column the next row's offset, then two indexes into
     /// `found`.
     rows: Vec<u16>,
     found: Vec<Found>,
 }
 
 impl Table {
-    /// Returns the width of a row with this many columns.
     pub(super) fn width(columns: usize) -> usize {
         columns + MATCHED
     }
 
-    /// Creates a table from complete rows whose entries are in range.
+    /// The rows must be complete, and their entries in range.
     pub(super) fn new(columns: [u8; 256], width: usize, rows: Vec<u16>, found: Vec<Found>) -> Self {
         debug_assert!(rows.len() <= MAX_ENTRIES && rows.len().is_multiple_of(width));
         Self { columns, width, rows, found }
     }
 
-    /// Returns the approximate memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.rows) + size_of_val(&*self.found)
     }
 }
 
-/// Matches a string with several tables at once, because the loads of different tables need not
-/// wait for each other.
+/// Matches a string with several tables at once, because loads from different tables need not wait
+/// for each other.
 pub(super) fn search(tables: &[Table], text: &[u8]) -> Found {
     match tables {
         [] => Found::default(),

@@ -1,5 +1,5 @@
-//! Tests that patterns match exactly like in a regular expression engine, and that errors for too
-//! expensive patterns name them.
+//! Patterns match exactly like in a regular expression engine, and errors name the patterns that
+//! are too expensive.
 
 use proptest::prelude::*;
 use regex::bytes::RegexSetBuilder;
@@ -11,7 +11,6 @@ fn compile(patterns: &[&str]) -> Result<UrlPatterns, PatternError> {
     UrlPatterns::compile(&lists).map_err(|error| error.error)
 }
 
-/// Returns the index of the first of these patterns that matches `host/path?query`.
 fn first_match(patterns: &UrlPatterns, text: &str) -> Option<usize> {
     of_key(patterns, &format!("https://{text}")).rule_of(0)
 }
@@ -182,7 +181,6 @@ fn typical_patterns_fit() {
     assert_eq!(matches.words(), 1 << 63 | 1 << 6);
 }
 
-/// Generates regular expressions with few different letters, so that they often match.
 fn expression() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         "[abc/.]",

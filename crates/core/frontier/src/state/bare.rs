@@ -1,7 +1,5 @@
 //! Pending URLs that were submitted without a scheme. They are requested over https first, and over
 //! http if https cannot be reached.
-//!
-//! This module does not depend on why an origin is unreachable.
 
 use super::{host_state::HostState, pending::PendingUrl};
 use crate::{
@@ -12,8 +10,8 @@ use crate::{
 };
 
 impl HostState {
-    /// Returns http links for an origin's pending URLs that were submitted without a scheme. A
-    /// later call does not return them again.
+    /// Returns http links for an origin's pending URLs that were submitted without a scheme, only
+    /// once for each URL.
     pub fn over_http(&mut self, origin: Origin, parameters: &ParameterList) -> Vec<Link> {
         let pending = &self.pending;
         let mut links = Vec::new();
@@ -35,8 +33,7 @@ impl HostState {
         links
     }
 
-    /// Returns the pending https form of an http URL, if it was submitted without a scheme. `None`
-    /// if there is no such URL.
+    /// Returns the pending https form of an http URL if it was submitted without a scheme.
     #[must_use]
     pub fn bare_of(&self, http_url: &str, parameters: &ParameterList) -> Option<PendingUrl> {
         let hash = with_scheme("https", http_url, parameters)?.hash();
@@ -45,7 +42,6 @@ impl HostState {
     }
 }
 
-/// Returns the URL with another scheme.
 fn with_scheme(scheme: &str, url: &str, parameters: &ParameterList) -> Option<CanonicalUrl> {
     let (_, rest) = url.split_once("://")?;
     CanonicalUrl::parse(&format!("{scheme}://{rest}"), parameters).ok()

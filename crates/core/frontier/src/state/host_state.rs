@@ -1,9 +1,5 @@
-//! A host's state and its parts. If a change affects several parts that must agree, one function in
-//! this module makes it.
-//!
-//! Invariants: a URL is pending or finished, never both. A pending URL is either in `queues` or in
-//! `in_flight`. The number of finished URLs equals the total of the four sums. This module does not
-//! depend on why a part changes.
+//! A host's state. If a change affects several parts that must agree, one function in this module
+//! makes it.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -20,18 +16,17 @@ use crate::{
     shape_counts::ShapeCounts,
 };
 
-/// Maximum known URLs per host. Their hashes take 8 MB, and fetching them takes 11 days at one
+/// Maximum known URLs per host. Their hashes take 8 MB, and fetching this many takes 11 days at one
 /// request per second.
 pub const MAX_KNOWN_PER_HOST: usize = 1_000_000;
 
-/// Maximum total length of a host's pending URLs, in bytes. A million URLs may have 134 bytes each,
-/// which is twice the usual length. A chunk cannot contain more.
+/// Maximum total length in bytes of a host's pending URLs. A million URLs may have 134 bytes each.
 pub const MAX_PENDING_BYTES: usize = MAX_TEXT_BYTES;
 
-/// Numbers of URLs of a host, by state.
+/// A host's URL counts, by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sums {
-    /// All known URLs, which is the total of the other numbers.
+    /// All known URLs, which is the sum of the other numbers.
     pub known: u64,
     /// Not finished yet.
     pub pending: u64,
@@ -39,31 +34,28 @@ pub struct Sums {
     pub captured: u64,
     /// Fetched without success.
     pub failed: u64,
-    /// Refused by a rule, for example by robots.txt, a filter, or the content type.
+    /// Refused by a rule, for example by robots.txt, a filter or the content type.
     pub refused: u64,
-    /// Not fetched before the crawl ended or the host was given up.
+    /// Given up without a result, because the crawl ended, or the host or a shape was given up.
     pub left: u64,
 }
 
-/// A pending URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pending {
     pub(super) url: Box<str>,
     pub(super) attributes: Attributes,
-    /// The URL that links or redirects to it.
     pub(super) via: Option<Arc<str>>,
     pub(super) retries: u8,
-    /// The URL is not due before this time, in seconds since 1970. 0 if it is due.
+    /// Due time in seconds since 1970, or 0 if the URL is due.
     pub(super) not_before_s: u64,
 }
 
 impl Pending {
-    /// Returns the URL's origin. `None` if this program cannot parse the URL.
+    /// `None` if this program cannot parse the URL.
     pub(super) fn origin(&self) -> Option<Origin> {
         Origin::of(&self.url)
     }
 
-    /// Returns the URL's position in its host's order.
     pub(super) fn place(&self, hash: UrlHash) -> Place {
         Place::of(hash, &self.attributes, self.retries)
     }
@@ -78,31 +70,25 @@ pub struct HostState {
     pub(super) finished: HashSet<UrlHash>,
     /// Pending URLs that are not in flight.
     pub(super) queues: OriginQueues,
-    /// Pending URLs in flight.
     pub(super) in_flight: HashSet<UrlHash>,
-    /// The four sums of finished URLs. `known` and `pending` are not maintained here; see
-    /// [`Self::sums`].
+    /// Counts of finished URLs, by state. `known` and `pending` are not maintained here (see
+    /// [`Self::sums`]).
     pub(super) ended: Sums,
-    /// Known URLs that are pages: neither requisites nor sitemaps.
     pub(super) pages: u64,
     pub(super) shapes: ShapeCounts,
-    /// Hashes of page content.
     pub(super) novelty: Novelty,
-    /// Total length of the pending URLs, in bytes.
     pub(super) pending_bytes: usize,
     /// Pending URLs that are new or changed since the last pack.
     pub(super) changed: HashSet<UrlHash>,
-    /// Pending URLs that were submitted without a scheme and that [`Self::over_http`] has not
-    /// returned yet.
+    /// Pending URLs without a submitted scheme that [`Self::over_http`] has not returned yet.
     pub(super) bare: BTreeSet<UrlHash>,
-    /// Whether the next pack is needed even if no URL changed, because it supersedes chunks with
-    /// appended links or because the next due time changed.
+    /// Whether a pack is needed even if no URL changed. This happens if the pack supersedes
+    /// appended links, or if the next due time changed.
     pub(super) has_unmerged: bool,
-    /// URLs that finished since the last pack.
     pub(super) newly_finished: Vec<UrlHash>,
-    /// Number of packs so far, including those of earlier holders.
+    /// Number of packs so far, including those by earlier holders.
     pub(super) generation: u64,
-    /// The size of the last snapshot in bytes, and the total size of all deltas since.
+    /// Size in bytes of the last snapshot, and of all deltas since.
     pub(super) snapshot_bytes: usize,
     pub(super) delta_bytes: usize,
 }
@@ -122,8 +108,7 @@ impl PartialEq for HostState {
 }
 
 impl HostState {
-    /// Creates a state without known URLs. `host` has the form that [`crate::CanonicalUrl::host`]
-    /// returns.
+    /// Creates a state without known URLs. `host` has the form of [`crate::CanonicalUrl::host`].
     #[must_use]
     pub fn new(host: &str) -> Self {
         Self {
@@ -166,29 +151,29 @@ impl HostState {
         self.finished.contains(&hash)
     }
 
-    /// Returns the numbers of URLs by state.
+    /// Returns this host's URL counts, by state.
     #[must_use]
     pub fn sums(&self) -> Sums {
         let (pending, finished) = (self.pending.len() as u64, self.finished.len() as u64);
         Sums { known: pending + finished, pending, ..self.ended }
     }
 
-    /// Returns the number of known URLs that are pages: neither requisites nor sitemaps.
+    /// Returns how many known URLs are neither requisites nor sitemaps.
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// Returns true if the state changed since the last pack, so it must not be dropped.
+    /// Returns true if this state changed since the last pack, so that it must not be dropped.
     #[must_use]
     pub fn is_dirty(&self) -> bool {
         self.has_unmerged || !self.changed.is_empty() || !self.newly_finished.is_empty()
     }
 
-    /// Returns the approximate memory, in bytes.
+    /// Returns the approximate memory in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        // A map may have room for 16/7 times its entries, and a B-tree for twice its entries.
+        // Maps and B-trees may have room for about twice their entries.
         let pending = size_of::<(UrlHash, Pending)>() * 2 + size_of::<Place>() * 2;
         let finished = size_of::<UrlHash>() * 2;
         size_of::<Self>()
@@ -203,13 +188,12 @@ impl HostState {
                     + self.bare.len())
     }
 
-    /// Returns the prefix of most URLs on the host. A chunk stores its first URL without this
-    /// prefix, so the prefix is part of the chunk format.
+    /// Prefix that most URLs have. A chunk stores its first URL without this prefix, so it is part
+    /// of the chunk format.
     pub(super) fn usual_start(&self) -> String {
         format!("https://{}/", self.host)
     }
 
-    /// Adds a new URL as pending.
     pub(super) fn insert_pending(&mut self, hash: UrlHash, mut pending: Pending) {
         pending.via = pending.via.and_then(|via| self.referrers.add(via));
         self.queues.insert(pending.origin(), pending.place(hash), pending.not_before_s);
@@ -220,7 +204,6 @@ impl HostState {
         self.pending.insert(hash, pending);
     }
 
-    /// Removes a pending URL.
     pub(super) fn remove_pending(&mut self, hash: UrlHash) -> Option<Pending> {
         let pending = self.pending.remove(&hash)?;
         self.queues.remove(pending.origin(), pending.place(hash), pending.not_before_s);
@@ -233,21 +216,18 @@ impl HostState {
         Some(pending)
     }
 
-    /// Adds a pending URL to the queue of its origin. `not_before_s` is in seconds since 1970, or 0
-    /// if the URL is due.
+    /// `not_before_s` is in seconds since 1970, or 0 if the URL is due.
     pub(super) fn queue(&mut self, hash: UrlHash, not_before_s: u64) {
         if let Some(pending) = self.pending.get(&hash) {
             self.queues.insert(pending.origin(), pending.place(hash), not_before_s);
         }
     }
 
-    /// Removes a pending URL from the queue of its origin. Returns false if it is not queued.
     pub(super) fn unqueue(&mut self, hash: UrlHash) -> bool {
         let Some(pending) = self.pending.get(&hash) else { return false };
         self.queues.remove(pending.origin(), pending.place(hash), pending.not_before_s)
     }
 
-    /// Checks the invariants. Only for tests.
     #[cfg(test)]
     pub(super) fn check(&self) {
         let sums = self.sums();

@@ -1,9 +1,7 @@
 //! Merges links into their host's state.
 //!
-//! A link to a known URL is counted as known without evaluating rules, because most links on a page
-//! are known and rules do not affect them. For an unknown URL, the crawl's rules are checked first,
-//! then the budgets of site, shape and sitemaps, then the limits on a site's hosts and a host's
-//! URLs. This module does not depend on where a link was found, or on page content.
+//! A link to a known URL is counted without evaluating rules, because most links on a page are
+//! known.
 
 use super::host_state::{HostState, MAX_KNOWN_PER_HOST, MAX_PENDING_BYTES, Pending};
 use crate::{
@@ -16,12 +14,10 @@ use crate::{
     shape::Shapes,
 };
 
-/// The shape that counts a host's sitemaps, so that their limit holds across holders. If a host has
-/// more than 63 other shapes, the limit may be exceeded by a 65th of all counts. No known string
-/// has this hash.
+/// This shape counts a host's sitemaps, so that their limit holds across holders.
 const SITEMAP_SHAPE: u32 = u32::from_be_bytes(*b"smap");
 
-/// The result of merging a link.
+/// Result of merging a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeOutcome {
     /// The URL was unknown and is pending now.
@@ -32,14 +28,14 @@ pub enum MergeOutcome {
     Rejected(RejectReason),
 }
 
-/// Counts of merged links, by result.
+/// Merged links by result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Merged {
     /// Links that were unknown and are pending now.
     pub new: u64,
     /// Links that were known.
     pub known: u64,
-    /// Rejected links, by reason.
+    /// Rejected links by reason.
     pub rejected: RejectCounts,
 }
 
@@ -55,8 +51,8 @@ impl Merged {
 }
 
 impl HostState {
-    /// Merges links in order, and updates `site`, the budget usage of the host's site in this
-    /// crawl. Every link is counted once.
+    /// Merges links in order, and updates `site`, the budget usage for the host's site. Every link
+    /// is counted once.
     pub fn merge(
         &mut self,
         links: impl IntoIterator<Item = Link>,
@@ -80,7 +76,7 @@ impl HostState {
             return MergeOutcome::Known;
         }
         let is_pending = self.pending.contains_key(&hash);
-        // For a pending URL, the patterns no longer matter, and only words can raise its priority.
+        // For a pending URL, only words matter, because they can raise its priority.
         let is_read = !is_pending || rules.patterns.has_words();
         let matches = if is_read { rules.matches(&link) } else { UrlMatches::default() };
         let attributes = with_priority(&link, &rules.priorities, &matches);
@@ -92,8 +88,8 @@ impl HostState {
         let shapes = Shapes::of(link.url.path_and_query());
         let over_budget = || match attributes.flags {
             flags if flags.contains(LinkFlags::SITEMAP) => self.over_sitemaps(rules),
-            // A redirect within the host is accepted even if links have used up the budget. This
-            // lets the crawl pass cookie walls.
+            // Accept a redirect within the host even if links have used up the budget, so that the
+            // crawl passes cookie walls.
             _ if is_page && !self.redirects_to(&link) => {
                 self.over_budget((&link, shapes), rules, site)
             }
@@ -117,7 +113,6 @@ impl HostState {
         MergeOutcome::New
     }
 
-    /// Returns true if the link is a redirect within this host.
     fn redirects_to(&self, link: &Link) -> bool {
         let authority = link.via.as_deref().and_then(|via| via.split("://").nth(1));
         let rest = authority.and_then(|authority| authority.strip_prefix(&*self.host));
@@ -167,12 +162,8 @@ impl HostState {
         shapes.iter().for_each(|(shape, _)| self.shapes.add(shape));
     }
 
-    /// Updates a pending URL's attributes from another link to it. The link can make the URL
-    /// urgent, a seed, bare, a page or a sitemap, and can raise its priority. Depth and referrer do
-    /// not change, because they describe the path by which the URL was first reached.
-    ///
-    /// A page or requisite does not become a sitemap while it is in flight, or if its host has
-    /// reached its sitemap limit.
+    /// Updates a pending URL's attributes from another link to it. Depth and referrer do not
+    /// change, because they describe the path by which the URL was first reached.
     fn raise(&mut self, link: &Link, more: Attributes, rules: &Rules, site: &mut SiteUsage) {
         let hash = link.url.hash();
         let Some(pending) = self.pending.get(&hash) else { return };
@@ -221,9 +212,8 @@ impl HostState {
     }
 }
 
-/// Returns a link's attributes with the priority that results from the crawl's words. The priority
-/// of a redirect's source already includes the words, so they are not added to it again: the target
-/// gets the greater of this priority and the value of its own words.
+/// Adds the words' values to a link's priority. A redirect's source already has them, so its target
+/// gets the source's priority or the total of its own words, whichever is greater.
 fn with_priority(link: &Link, words: &PriorityWords, matches: &UrlMatches) -> Attributes {
     let given = link.attributes.priority;
     let of_words = |base| words.priority(matches, base);
@@ -232,10 +222,9 @@ fn with_priority(link: &Link, words: &PriorityWords, matches: &UrlMatches) -> At
     Attributes { priority: priority.min(MAX_PRIORITY), ..link.attributes }
 }
 
-/// Combines the flags of two links to a URL. The URL is urgent, a seed, bare or in progress if one
-/// of the links is, and it has the greater number of deaths. It is a requisite only if both links
-/// are. It is a sitemap if one of the links is, because sites also link to their sitemaps like to
-/// pages. A submitted URL does not become a sitemap.
+/// Combines the flags from two links to a URL. It is a requisite only if both links are. It is a
+/// sitemap if one link is and neither is a seed, because sites also link to their sitemaps like to
+/// pages.
 fn together(one: LinkFlags, other: LinkFlags) -> LinkFlags {
     let mut flags = LinkFlags::default().with_deaths(one.deaths().max(other.deaths()));
     let raised = [LinkFlags::URGENT, LinkFlags::SEED, LinkFlags::BARE, LinkFlags::IN_PROGRESS];

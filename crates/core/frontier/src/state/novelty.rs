@@ -1,6 +1,4 @@
 //! Adds page content to a host's state, and decides which URLs belong to a trap.
-//!
-//! This module does not depend on how a page is read.
 
 use super::{
     host_state::HostState,
@@ -16,19 +14,16 @@ use crate::{
     shape_debts::PageSays,
 };
 
-/// Minimum known pages of a host for remembering its page content. Smaller hosts do not have traps,
-/// so this saves memory.
+/// Minimum known pages on a host for remembering content, because smaller hosts do not have traps.
 const MIN_PAGES: u64 = 16;
 
-/// Maximum unknown links that are used to decide whether a page leads to new content. Computing the
-/// shapes of a link takes the scheduler 2 µs.
+/// Maximum unknown links that decide whether a page leads to new content. Each takes the scheduler
+/// 2 µs.
 const MAX_LINKS_JUDGED: usize = 64;
 
 impl HostState {
-    /// Adds the content of a fetched page: the hashes of its lines, and its links on its host. Must
-    /// be called before the links are merged and before the URL is finished. In a hash, bit 0 is
-    /// set if the line may differ only by a number, and bit 1 if the line is a sentence. `None` if
-    /// the host has few pages, if the URL is not pending, or if this page was added before.
+    /// Adds a fetched page's lines, and its links on its host, before the links are merged. `None`
+    /// if the host has few pages, if the URL is not pending, or if this page was added before.
     pub fn note_page(
         &mut self,
         (url, path_and_query): (UrlHash, &str),
@@ -50,9 +45,7 @@ impl HostState {
         Some(says)
     }
 
-    /// Classifies a repetitive page by the majority of its links to unknown pages, if their shapes
-    /// are counted. A link with this page's path and another query counts only if a page with its
-    /// shape was read.
+    /// Classifies a repetitive page by the majority of its links to unknown pages.
     fn leads_to(&self, from: Shapes, links: &[Link]) -> PageSays {
         let (mut all, mut new, mut unread) = (0, 0, 0);
         let unknown = links.iter().filter(|link| {
@@ -76,15 +69,13 @@ impl HostState {
         }
     }
 
-    /// Returns true if the host may have a closed shape. If false, [`Self::is_of_trap`] is false
-    /// for all its URLs.
+    /// Returns false if no shape is closed, so that [`Self::is_of_trap`] is false for all URLs.
     #[must_use]
     pub fn has_trap(&self, rules: &Rules) -> bool {
         self.shapes.has_closed(rules)
     }
 
-    /// Returns true if a pending URL has a closed shape. Always false for submitted URLs,
-    /// requisites, sitemaps, and pages whose content was already added.
+    /// Returns true if a pending page has a closed shape and was neither submitted nor read.
     #[must_use]
     pub fn is_of_trap(&self, url: &CanonicalUrl, flags: LinkFlags, rules: &Rules) -> bool {
         !flags.contains(LinkFlags::SEED)
@@ -93,7 +84,7 @@ impl HostState {
             && self.shapes.are_closed(Shapes::of(url.path_and_query()), rules)
     }
 
-    /// Marks a pending page of a trap as left. The page no longer counts towards the site's budget.
+    /// Marks a trap's pending page as left. This page no longer counts towards the site's budget.
     pub fn leave_trap(&mut self, url: UrlHash, site: &mut SiteUsage) -> FinishEffect {
         let finished = self.finish(url, FinalState::Left);
         if finished == FinishEffect::Finished {

@@ -1,5 +1,5 @@
-//! The order in which a host's pending URLs are fetched: first urgent URLs, then by priority, then
-//! URLs without failures, then by depth (breadth first), then by hash.
+//! The order in which a host's pending URLs are fetched: urgent URLs, then by priority, then URLs
+//! without failures, then by depth.
 
 use crate::{
     canonical::UrlHash,
@@ -7,8 +7,7 @@ use crate::{
     priority::MAX_PRIORITY,
 };
 
-/// A pending URL's position in the order of its host. The URL with the smallest position is fetched
-/// first.
+/// Position of a pending URL in its host's order. The smallest one is fetched first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     /// From the highest bit: 1 bit for not urgent, 8 bits for 7 minus the priority, 1 bit for
@@ -18,8 +17,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Returns the position of a URL that was retried `retries` times. Retried URLs come last in
-    /// their priority, so that a failing origin is noticed on different URLs.
+    /// Retried URLs come last in their priority, so that a failing origin is noticed on different
+    /// URLs.
     pub(super) fn of(hash: UrlHash, attributes: &Attributes, retries: u8) -> Self {
         let is_urgent = attributes.flags.contains(LinkFlags::URGENT);
         let after = MAX_PRIORITY.saturating_sub(attributes.priority);
@@ -28,12 +27,10 @@ impl Place {
         Self { rank: lane << 16 | u32::from(attributes.depth), hash }
     }
 
-    /// Returns true if a client is waiting for the URL.
     pub(super) fn is_urgent(self) -> bool {
         self.rank >> 25 == 0
     }
 
-    /// Returns the URL.
     pub(super) fn hash(self) -> UrlHash {
         self.hash
     }

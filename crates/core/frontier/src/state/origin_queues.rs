@@ -1,30 +1,23 @@
-//! A host's pending URLs that are not in flight, by origin, so that the pause of an origin delays
-//! only its own URLs.
-//!
-//! Invariant: a URL is in at most one queue, and an origin without URLs has no queue. This module
-//! does not depend on the reason for a pause.
+//! A host's pending URLs that are not in flight, by origin, so that an origin's pause delays only
+//! its own URLs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::order::Place;
 use crate::{canonical::UrlHash, origin::Origin};
 
-/// The queues of a host's origins. The queue for `None` contains the URLs that this program cannot
-/// parse, and is never paused.
+/// Queues by origin. `None` contains the URLs that this program cannot parse, and is never paused.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OriginQueues(BTreeMap<Option<Origin>, OriginQueue>);
 
-/// One origin's pending URLs.
 #[derive(Debug, Clone, Default)]
 struct OriginQueue {
-    /// Due URLs.
     ready: BTreeSet<Place>,
-    /// URLs that are not due yet, each with its due time.
     waiting: BTreeSet<(u64, UrlHash)>,
 }
 
 impl OriginQueues {
-    /// Adds a URL. `not_before_s` is its due time in seconds since 1970, or 0 if it is due now.
+    /// `not_before_s` is the due time in seconds since 1970, or 0 if the URL is due.
     pub(super) fn insert(&mut self, origin: Option<Origin>, place: Place, not_before_s: u64) {
         let queue = self.0.entry(origin).or_default();
         if not_before_s == 0 {
@@ -59,8 +52,7 @@ impl OriginQueues {
         is_changed
     }
 
-    /// Removes and returns the first due URL among the origins for which `may_fetch` returns true.
-    /// `place_of` returns the position of a pending URL.
+    /// Removes and returns the first due URL among the origins that `may_fetch` accepts.
     pub(super) fn pop(
         &mut self,
         now_s: u64,
@@ -84,9 +76,7 @@ impl OriginQueues {
         Some(place.hash())
     }
 
-    /// Returns the time from which [`Self::pop`] returns a URL, in seconds since 1970. 0 if it does
-    /// so now, and `None` if there is no URL. `free_s` returns the time until which an origin is
-    /// paused.
+    /// Returns the time from which [`Self::pop`] returns a URL, in seconds since 1970 or 0.
     pub(super) fn next_at_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
         let times = self.0.iter().filter_map(|(origin, queue)| {
             let due_s = if queue.ready.is_empty() {
@@ -99,7 +89,6 @@ impl OriginQueues {
         times.min()
     }
 
-    /// Returns the number of an origin's URLs, including URLs that are not due.
     pub(super) fn len_of(&self, origin: Option<Origin>) -> usize {
         self.0.get(&origin).map_or(0, |queue| queue.ready.len() + queue.waiting.len())
     }
@@ -111,12 +100,10 @@ impl OriginQueues {
         queues.filter_map(|(origin, queue)| Some((*origin, *queue.ready.first()?)))
     }
 
-    /// Returns the origins that have URLs.
     pub(super) fn origins(&self) -> impl Iterator<Item = Origin> {
         self.0.keys().copied().flatten()
     }
 
-    /// Returns all URLs.
     #[cfg(test)]
     pub(super) fn hashes(&self) -> Vec<UrlHash> {
         let queues = self.0.values();
@@ -133,7 +120,6 @@ impl OriginQueue {
         self.ready.is_empty() && self.waiting.is_empty()
     }
 
-    /// Moves the URLs whose due time has passed to `ready`.
     fn take_due(&mut self, now_s: u64, place_of: impl Fn(UrlHash) -> Option<Place>) {
         while let Some((due_s, hash)) = self.waiting.first().copied() {
             if due_s > now_s {

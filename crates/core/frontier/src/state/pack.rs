@@ -1,9 +1,5 @@
-//! Packs a state: a snapshot with everything, or a delta with the changes since the last pack.
-//!
-//! A snapshot is written when the deltas since the last snapshot exceed twice its size, because
-//! this minimizes the bytes written and stored per URL. Packing a million pending URLs takes
-//! seconds. The changes are therefore first copied out of the state and then packed on another
-//! thread. This module does not depend on where chunks are stored.
+//! Packs a state as a snapshot or a delta. Packing a million URLs takes seconds, so the changes are
+//! copied out and packed on another thread.
 
 use std::sync::Arc;
 
@@ -19,20 +15,20 @@ use crate::{
     shape_counts::ShapeChanges,
 };
 
-/// Maximum total size of the deltas, as a multiple of the size of their snapshot. We measured 0.5,
-/// 1 and 2, and 2 had the smallest log.
+/// Deltas may have this many times the total size of their snapshot. A larger ratio writes fewer
+/// bytes but stores more (docs/decisions/0060-packing-of-the-frontier.md).
 const DELTA_RATIO: usize = 2;
 
 /// A packed snapshot or delta.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "packed changes are not packed again: record them, or drop the state"]
 pub struct Packed {
-    /// Whether this is a snapshot, which supersedes all earlier chunks, or a delta. Both supersede
-    /// earlier chunks with appended links, because these links are merged.
+    /// A snapshot supersedes all earlier chunks. Both kinds supersede appended links, because these
+    /// are merged.
     pub kind: ChunkKind,
     /// The chunk.
     pub bytes: Vec<u8>,
-    /// The generation: consecutive numbers per host.
+    /// Generation, which counts a host's chunks.
     pub generation: u64,
     /// Known URLs.
     pub known: u64,
@@ -44,27 +40,22 @@ pub struct Packed {
     pub next_due_s: Option<u64>,
 }
 
-/// Changes that were copied out of a state for packing. The state may change meanwhile.
+/// Changes that were copied out of a state for packing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "taken changes are not taken again: pack and record them, or drop the state"]
 pub struct StateChanges {
     packed: Packed,
-    /// The prefix of most URLs.
     start: String,
-    /// Numbers of captured, failed, refused and left URLs, and of pages.
     numbers: [u64; 5],
     shapes: ShapeChanges,
-    /// Page hashes and line hashes.
     seen: [Vec<Vec<u32>>; 2],
     finished: Vec<UrlHash>,
-    /// The entries' URLs, concatenated.
     text: String,
     entries: Vec<ChangedUrl>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ChangedUrl {
-    /// The end of the entry's URL in the concatenated URLs.
     end: usize,
     attributes: Attributes,
     via: Option<Arc<str>>,
@@ -73,9 +64,8 @@ struct ChangedUrl {
 }
 
 impl StateChanges {
-    /// Packs the changes. The caller must record the chunks of a host in the order in which their
-    /// changes were taken, and must call [`HostState::packed`] for each chunk before it takes the
-    /// next changes.
+    /// Packs the changes. The caller must record a host's chunks in order, and must call
+    /// [`HostState::packed`] before it takes the next changes.
     pub fn pack(mut self) -> Packed {
         let mut out = open(self.packed.kind);
         push_number(&mut out, self.packed.generation);
@@ -99,9 +89,8 @@ impl StateChanges {
 }
 
 impl HostState {
-    /// Packs the changes since the last pack. `None` if there are none. URLs in flight are packed
-    /// as pending. `free_s` is as in [`Self::next`]. The caller must record the chunks in order, or
-    /// drop the state.
+    /// Packs the changes since the last pack, with URLs in flight as pending. `None` if there are
+    /// none. `free_s` is as in [`Self::next`].
     pub fn pack(&mut self, free_s: impl Fn(Origin) -> u64) -> Option<Packed> {
         let packed = self.take_changes(free_s)?.pack();
         self.packed(packed.kind, packed.bytes.len());
@@ -126,7 +115,7 @@ impl HostState {
         Some(self.take_all_of(kind, free_s))
     }
 
-    /// Records the size of a pack.
+    /// Records a pack's size.
     pub fn packed(&mut self, kind: ChunkKind, bytes: usize) {
         if kind == ChunkKind::Snapshot {
             (self.snapshot_bytes, self.delta_bytes) = (bytes, 0);

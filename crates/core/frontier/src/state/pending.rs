@@ -1,6 +1,4 @@
 //! Takes pending URLs for fetching, and records their results.
-//!
-//! This module does not depend on when a host may receive a request, or on a response's content.
 
 use std::sync::Arc;
 
@@ -11,27 +9,26 @@ use crate::{
     origin::Origin,
 };
 
-/// Maximum retries of a URL after transient failures. The pauses double, so the tenth retry is more
-/// than four hours after the first failure.
+/// Maximum retries per URL after transient failures.
 pub const MAX_RETRIES: u8 = 10;
 
 /// A pending URL that was taken for fetching.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a URL that is taken stays in flight until it is finished or put back"]
 pub struct PendingUrl {
-    /// The URL to request.
+    /// URL to request.
     pub url: String,
-    /// The hash of the key, which identifies the URL when its result is recorded.
+    /// The key's hash, which identifies this URL.
     pub hash: UrlHash,
     /// The attributes.
     pub attributes: Attributes,
-    /// The URL that links or redirects to it.
+    /// URL that links or redirects to this one.
     pub via: Option<Arc<str>>,
-    /// Number of attempts that had a transient failure.
+    /// How many attempts had a transient failure.
     pub retries: u8,
 }
 
-/// A `free_s` for [`HostState::next`] that reports no origin as paused.
+/// A `free_s` for [`HostState::next`] without paused origins.
 #[must_use]
 pub fn never_paused(_: Origin) -> u64 {
     0
@@ -44,25 +41,24 @@ pub enum FinalState {
     Captured,
     /// Fetched without success.
     Failed,
-    /// Refused by a rule, for example by robots.txt, a filter, or the content type.
+    /// Refused by a rule, for example by robots.txt, a filter or the content type.
     Refused,
-    /// Not fetched before the crawl ended or the host was given up.
+    /// Given up without a result, because the crawl ended, or its host or shape was given up.
     Left,
 }
 
-/// The effect of [`HostState::finish`].
+/// Effect of [`HostState::finish`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinishEffect {
     /// The URL was pending and is now finished.
     Finished,
-    /// The URL was already finished. Nothing changed, and the caller must not record the URL again.
+    /// The URL was already finished. The caller must not record this result again.
     AlreadyFinished,
-    /// The URL is unknown. Nothing changed.
+    /// The URL is unknown.
     Unknown,
 }
 
 impl Pending {
-    /// Returns the URL as a fetch needs it.
     pub(super) fn pending_url(&self, hash: UrlHash) -> PendingUrl {
         PendingUrl {
             url: self.url.clone().into_string(),
@@ -75,10 +71,8 @@ impl Pending {
 }
 
 impl HostState {
-    /// Takes the next URL that is due at `now_s`, in seconds since 1970. `None` if no URL is due.
-    /// `free_s` returns the time until which an origin is paused. The URL is not returned again
-    /// before [`Self::put_back`], [`Self::put_off`] or [`Self::retry`], and remains pending until
-    /// [`Self::finish`].
+    /// Takes the next URL that is due at `now_s`, in seconds since 1970, as in flight. `free_s`
+    /// returns the time until which an origin is paused.
     pub fn next(&mut self, now_s: u64, free_s: impl Fn(Origin) -> u64) -> Option<PendingUrl> {
         let pending = &self.pending;
         let place_of = |hash| Some(pending.get(&hash)?.place(hash));
@@ -86,20 +80,19 @@ impl HostState {
         self.mark_in_flight(hash)
     }
 
-    /// Takes the given URL as [`Self::next`] does. `None` if it is not pending, if it is in flight,
-    /// or if it is not due at `now_s`.
+    /// Takes this URL as [`Self::next`] does. `None` if it is not pending, in flight, or not due at
+    /// `now_s`.
     pub fn take(&mut self, hash: UrlHash, now_s: u64) -> Option<PendingUrl> {
         if self.is_due(hash, now_s) { self.take_waiting(hash) } else { None }
     }
 
-    /// Returns a pending URL's origin. `None` if the URL is not pending, or this program cannot
-    /// parse it.
+    /// Returns a pending URL's origin. `None` if this program cannot parse the URL.
     #[must_use]
     pub fn origin_of(&self, hash: UrlHash) -> Option<Origin> {
         self.pending.get(&hash)?.origin()
     }
 
-    /// Returns how many pending URLs have the same origin as this pending URL, including itself.
+    /// Returns how many pending URLs have this pending URL's origin, including itself.
     #[must_use]
     pub fn pending_with_origin_of(&self, hash: UrlHash) -> usize {
         let origin = self.origin_of(hash);
@@ -120,28 +113,27 @@ impl HostState {
         self.in_flight.contains(&hash)
     }
 
-    /// Returns true if a URL is pending, not in flight, and due at `now_s`. Does not check whether
-    /// its origin is paused.
+    /// Returns true if a URL is pending, not in flight, and due at `now_s`, even if its origin is
+    /// paused.
     #[must_use]
     pub fn is_due(&self, hash: UrlHash, now_s: u64) -> bool {
         let pending = self.pending.get(&hash).filter(|_| self.is_waiting(hash));
         pending.is_some_and(|pending| pending.not_before_s <= now_s)
     }
 
-    /// Returns the hashes of pending URLs that are not in flight, including URLs that are not due.
+    /// Returns the hashes of pending URLs that are not in flight, due or not.
     #[must_use]
     pub fn waiting_hashes(&self) -> Vec<UrlHash> {
         self.pending.keys().filter(|hash| !self.in_flight.contains(hash)).copied().collect()
     }
 
-    /// Returns a pending URL without taking it, even if it is not due. `None` if it is not pending
-    /// or in flight.
+    /// Returns a pending URL that is not in flight, due or not, without taking it.
     #[must_use]
     pub fn waiting(&self, hash: UrlHash) -> Option<PendingUrl> {
         if self.is_waiting(hash) { self.pending_url(hash) } else { None }
     }
 
-    /// Takes a URL like [`Self::take`], even if it is not due.
+    /// Takes a pending URL that is not in flight, due or not.
     pub fn take_waiting(&mut self, hash: UrlHash) -> Option<PendingUrl> {
         self.unqueue(hash).then_some(())?;
         self.mark_in_flight(hash)
@@ -157,8 +149,8 @@ impl HostState {
         Some(self.pending.get(&hash)?.pending_url(hash))
     }
 
-    /// Puts a taken URL back. The next pack marks it as about to be fetched. If this holder dies,
-    /// perhaps because of this URL, the next holder finds [`LinkFlags::IN_PROGRESS`] on it.
+    /// Puts a taken URL back, marked as [`LinkFlags::IN_PROGRESS`], because it may kill this
+    /// holder.
     pub fn mark_in_progress(&mut self, hash: UrlHash) {
         if let Some(pending) = self.pending.get_mut(&hash)
             && self.in_flight.remove(&hash)
@@ -170,8 +162,7 @@ impl HostState {
         }
     }
 
-    /// Counts one more holder that died while a URL was marked as in progress. The next pack
-    /// contains the count.
+    /// Counts one more holder that died while a URL was marked as in progress.
     pub fn note_death(&mut self, hash: UrlHash) {
         if let Some(pending) = self.pending.get_mut(&hash) {
             let flags = pending.attributes.flags;
@@ -180,7 +171,7 @@ impl HostState {
         }
     }
 
-    /// Clears the mark that a URL is in progress, also in the next pack.
+    /// Clears the mark that this URL is in progress.
     pub fn clear_in_progress(&mut self, hash: UrlHash) {
         if let Some(pending) = self.pending.get_mut(&hash) {
             let before = pending.attributes;
@@ -192,7 +183,7 @@ impl HostState {
     }
 
     /// Returns true if a client is waiting for the next URL of an origin that is not paused at
-    /// `now_s`. `free_s` is as in [`Self::next`].
+    /// `now_s`.
     #[must_use]
     pub fn is_urgent(&self, now_s: u64, free_s: impl Fn(Origin) -> u64) -> bool {
         let mut first = self.queues.first_ready();
@@ -201,39 +192,38 @@ impl HostState {
         })
     }
 
-    /// Returns the origins of the pending URLs that are not in flight.
+    /// Returns the pending URLs' origins, without URLs in flight.
     pub fn queued_origins(&self) -> impl Iterator<Item = Origin> {
         self.queues.origins()
     }
 
-    /// Makes the next pack record the due time again, because the pause of an origin has started or
-    /// ended.
+    /// Makes the next pack record the due time again, because an origin's pause changed.
     pub fn pause_changed(&mut self) {
         self.has_unmerged = true;
     }
 
-    /// Returns true if a URL is in flight. Chunks store it as pending.
+    /// Returns true if a URL is in flight.
     #[must_use]
     pub fn has_in_flight(&self) -> bool {
         !self.in_flight.is_empty()
     }
 
-    /// Returns the time from which [`Self::next`] returns a URL, in seconds since 1970. 0 if it
-    /// does so now, and `None` if all pending URLs are in flight. `free_s` is as in [`Self::next`].
+    /// Returns the time from which [`Self::next`] returns a URL, in seconds since 1970 or 0. `None`
+    /// if all pending URLs are in flight.
     #[must_use]
     pub fn next_ready_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
         self.queues.next_at_s(free_s)
     }
 
-    /// Returns the time from which a URL is due, in seconds since 1970. 0 if a URL is due now or in
-    /// flight, and `None` if no URL is pending. `free_s` is as in [`Self::next`].
+    /// Returns the time from which a URL is due, in seconds since 1970. 0 if a URL is in flight,
+    /// and `None` if no URL is pending.
     #[must_use]
     pub fn next_due_s(&self, free_s: impl Fn(Origin) -> u64) -> Option<u64> {
         if self.in_flight.is_empty() { self.next_ready_s(free_s) } else { Some(0) }
     }
 
-    /// Marks a pending URL as finished, whether it is in flight or not. Must not be called before
-    /// the URL's record is uploaded. Until this call, packs contain the URL as pending.
+    /// Marks a pending URL as finished, whether it is in flight or not. The URL's record must be
+    /// uploaded before.
     pub fn finish(&mut self, hash: UrlHash, final_state: FinalState) -> FinishEffect {
         if self.finished.contains(&hash) {
             return FinishEffect::AlreadyFinished;
@@ -256,9 +246,9 @@ impl HostState {
         FinishEffect::Finished
     }
 
-    /// Puts a URL in flight back after a transient failure. It is fetched again no earlier than
-    /// `not_before_s`, in seconds since 1970. Returns false if it was retried `max_retries` times
-    /// or is not in flight. In this case nothing changes, and the caller must record its result.
+    /// Puts a URL in flight back after a transient failure, until `not_before_s`, a Unix time in
+    /// seconds. Returns false without a change if it was retried `max_retries` times or is not in
+    /// flight.
     #[must_use]
     pub fn retry(&mut self, hash: UrlHash, not_before_s: u64, max_retries: u8) -> bool {
         let Some(pending) = self.pending.get_mut(&hash) else { return false };
@@ -274,9 +264,8 @@ impl HostState {
         true
     }
 
-    /// Puts a URL in flight back without counting a retry, because the URL did not cause the
-    /// failure. It is fetched again no earlier than `not_before_s`, in seconds since 1970. Returns
-    /// false if it is not in flight.
+    /// Puts a URL in flight back until `not_before_s`, a Unix time in seconds, without counting a
+    /// retry. Returns false if it is not in flight.
     pub fn put_off(&mut self, hash: UrlHash, not_before_s: u64) -> bool {
         self.clear_in_progress(hash);
         let is_in_flight = self.in_flight.remove(&hash);
@@ -288,14 +277,12 @@ impl HostState {
         is_in_flight
     }
 
-    /// Puts a URL in flight back after a local failure, so that it is due now. Returns false if it
-    /// was not in flight.
+    /// Puts a URL in flight back so that it is due now. Returns false if it is not in flight.
     pub fn put_back(&mut self, hash: UrlHash) -> bool {
         self.clear_in_progress(hash);
         let was_in_flight = self.in_flight.remove(&hash);
         if was_in_flight {
-            // If the URL had a due time, this time has passed, unless [`Self::take_waiting`] took
-            // the URL.
+            // The URL was due when it was taken, except by `take_waiting`.
             self.queue(hash, 0);
         }
         was_in_flight

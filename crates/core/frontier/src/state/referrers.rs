@@ -1,13 +1,9 @@
-//! The referrers of a host's pending URLs, without duplicates.
-//!
-//! Invariant: the count of a referrer is the number of pending URLs that have it. This module does
-//! not depend on the other parts of a state.
+//! The referrers of a host's pending URLs, each with a count of the URLs that have it.
 
 use std::{collections::HashMap, sync::Arc};
 
 use crate::chunk::MAX_REFERRER_BYTES;
 
-/// Referrers, each with the number of URLs that have it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Referrers {
     uses: HashMap<Arc<str>, u32>,
@@ -15,8 +11,8 @@ pub(super) struct Referrers {
 }
 
 impl Referrers {
-    /// Counts one more use of a referrer, and returns the shared string. `None` if the memory limit
-    /// for referrers is reached.
+    /// Counts one more use for this referrer and returns the shared string. `None` if the memory
+    /// limit is reached.
     pub(super) fn add(&mut self, via: Arc<str>) -> Option<Arc<str>> {
         if let Some((known, _)) = self.uses.get_key_value(&via) {
             let known = Arc::clone(known);
@@ -31,7 +27,6 @@ impl Referrers {
         Some(via)
     }
 
-    /// Counts one use of a referrer fewer.
     pub(super) fn remove(&mut self, via: &Arc<str>) {
         let Some(uses) = self.uses.get_mut(via) else { return };
         *uses -= 1;
@@ -41,7 +36,6 @@ impl Referrers {
         }
     }
 
-    /// Checks the invariant. Only for tests.
     #[cfg(test)]
     pub(super) fn check<'a>(&self, vias: impl Iterator<Item = &'a Arc<str>>) {
         let mut uses: HashMap<Arc<str>, u32> = HashMap::new();
@@ -50,7 +44,6 @@ impl Referrers {
         assert_eq!(self.bytes, uses.keys().map(|via| via.len()).sum::<usize>());
     }
 
-    /// Returns the approximate memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         // Each string is preceded by two counters, and a map may have room for twice its entries.
         let each = size_of::<(Arc<str>, u32)>() * 2 + size_of::<usize>() * 2;

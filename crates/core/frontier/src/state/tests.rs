@@ -1,5 +1,4 @@
-//! Tests one state: counts of merged links, the order of URLs, limits, and rejected chunks.
-//! tests/interleavings.rs tests interleavings of all operations.
+//! Tests one state: merged link counts, URL order, limits, and rejected chunks.
 
 use std::sync::Arc;
 
@@ -95,7 +94,6 @@ fn another_link_raises_a_pending_url_and_keeps_its_depth() {
     let pending = state.next(0, never_paused).unwrap();
     let flags = LinkFlags::URGENT.with(LinkFlags::SEED);
     assert_eq!(pending.attributes, Attributes { depth: 5, priority: 1, hops: 0, flags });
-    // Merging also works while the URL is in flight.
     state.merge([link_with("b", 0, 7, none)], &Rules::default(), &mut SiteUsage::default());
     state.check();
     assert!(state.is_dirty());
@@ -109,7 +107,6 @@ fn a_pack_has_the_state_when_it_was_taken_and_later_changes_are_a_delta() {
     let before = state.clone();
     let taken = state.take_changes(never_paused).unwrap();
     assert!(!state.is_dirty() && state.take_changes(never_paused).is_none());
-    // The state may change while the changes are packed.
     state.merge([link("c")], &Rules::default(), &mut SiteUsage::default());
     let pending = state.next(0, never_paused).unwrap();
     state.finish(pending.hash, FinalState::Captured);
@@ -209,7 +206,6 @@ fn budgets_of_site_and_shape_are_never_exceeded() {
         (HostState::new(HOST), SiteUsage { pages: 100, hosts: 1, largest: 0 });
     let calendar = (0..1_000).map(|day| link(&format!("day/{day}")));
     let merged = state.merge(calendar, &rules, &mut site);
-    // A single shape gets half of the budget.
     assert_eq!((merged.new, merged.rejected.of(RejectReason::TrapShape)), (150, 850));
     let words = (0..1_000).map(|n| link(&"abcdefghij".repeat(n / 100 + 1)[n % 100 / 10..]));
     let merged = state.merge(words, &rules, &mut site);
@@ -219,12 +215,10 @@ fn budgets_of_site_and_shape_are_never_exceeded() {
     let merged = state.merge(pages, &rules, &mut site);
     assert!(merged.rejected.of(RejectReason::TrapSitePages) > 100);
     assert_eq!((site.pages, state.pages()), (300, 200));
-    // Known URLs remain known, and requisites do not count as pages.
     assert_eq!(state.merge([link("day/1")], &rules, &mut site).known, 1);
     let image = link_with("i.png", 0, 0, LinkFlags::REQUISITE);
     assert_eq!(state.merge([image], &rules, &mut site).new, 1);
     assert_eq!(state.pages(), 200);
-    // A requisite becomes a page if another link names it as a page.
     state.merge([link("i.png")], &rules, &mut site);
     assert_eq!((site.pages, state.pages()), (301, 201));
 }
@@ -342,7 +336,6 @@ fn appended_links_are_unmerged_until_the_next_pack() {
     chunks.extend(pack_links(&[link("a")]));
     let mut loaded = unpacked(&chunks).unwrap();
     assert_eq!(loaded.unmerged, [link("b"), link("a")]);
-    // This holds even if no link is new.
     assert!(loaded.state.is_dirty());
     chunks.push(loaded.state.pack(never_paused).unwrap().bytes);
     let last = unpacked(&chunks).unwrap();
@@ -428,7 +421,6 @@ fn sitemaps_of_a_host_are_bounded_across_holders_and_are_not_pages() {
     assert_eq!((first.new, then.new, then.known), (40, 24, 20));
     assert_eq!(then.rejected.of(RejectReason::TrapSitemaps), 36);
     assert_eq!((state.pages(), site.pages), (0, 0));
-    // The site's budget is unchanged.
     assert_eq!(state.merge([link("1"), link("2")], &rules, &mut site).new, 1);
 }
 

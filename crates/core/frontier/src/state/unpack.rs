@@ -1,14 +1,9 @@
-//! Unpacks chunks into the state that was packed.
+//! Unpacks chunks into the state that was packed. A delta must follow the previous chunk, so that a
+//! missing chunk causes an error instead of a wrong state.
 //!
-//! A snapshot replaces the state. A delta must follow the previous chunk, so a missing chunk causes
-//! an error instead of a wrong state. Links that were appended and not merged are returned as
-//! links.
-//!
-//! The hash of a pending URL is computed with the current parameter list. If a new list makes two
-//! pending URLs identical, the later one replaces the other. If it makes a pending URL identical to
-//! a finished one, the pending one is dropped. If this program cannot parse a pending URL, although
-//! the program that packed it could, the URL remains pending under the hash of its string, and is
-//! refused when it is taken.
+//! Hashes are computed with the current parameter list, which may make two URLs identical. A later
+//! pending URL then replaces an earlier one, and a finished URL wins over a pending one. A pending
+//! URL that this program cannot parse keeps the hash of its string.
 
 use super::host_state::{HostState, MAX_KNOWN_PER_HOST, Pending, Sums};
 use crate::{
@@ -22,19 +17,18 @@ use crate::{
     reject_reason::RejectCounts,
 };
 
-/// Maximum packs per host. With ten per second this would take 13 years.
+/// Maximum packs per host. A chunk with a greater generation is invalid.
 const MAX_GENERATION: u64 = 1 << 32;
 
-/// An unpacked state.
+/// An unpacked state with links that are not merged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unpacked {
-    /// The state. All pending URLs must be fetched, including those that were in flight when the
-    /// state was packed.
+    /// All its pending URLs must be fetched, including those that were in flight when it was
+    /// packed.
     pub state: HostState,
-    /// Links that were appended after the last pack, in order. The caller must merge them. The next
-    /// pack then supersedes their chunks, even if none of the links was new.
+    /// Links that were appended after the last pack, in order. The caller must merge them.
     pub unmerged: Vec<Link>,
-    /// Appended links that cannot be merged (see [`crate::UnpackedLinks`]).
+    /// Appended links that cannot be parsed, by reason (see [`crate::UnpackedLinks`]).
     pub rejected: RejectCounts,
 }
 

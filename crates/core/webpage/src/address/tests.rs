@@ -1,5 +1,5 @@
-//! Tests every row in the IANA IPv4 and IPv6 special-purpose address registries, and the notations
-//! that can hide an address.
+//! Tests every row in the IANA IPv4 and IPv6 special-purpose address registries, and notations that
+//! can hide an address.
 
 use super::*;
 
@@ -7,9 +7,8 @@ fn public(address: &str) -> bool {
     is_public(address.parse().unwrap())
 }
 
-/// `(row, expected result of is_public)`. Some rows are globally reachable according to the
-/// registry, but contain no web server (protocol anycast, AMT, AS112, ORCHID, DRIP). We treat such
-/// a row as not public if it is inside a block that is not public.
+/// `(row, expected result of is_public)`. Some globally reachable blocks have no web server
+/// (protocol anycast, AMT, AS112, ORCHID, DRIP), so we treat them like the block around them.
 const ROWS: &[(&str, bool)] = &[
     ("0.0.0.0/8", false),
     ("0.0.0.0/32", false),

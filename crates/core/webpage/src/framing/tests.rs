@@ -1,4 +1,4 @@
-//! Vectors computed from the algorithms. They agree with the web platform tests
+//! Expected values follow from the algorithms, and agree with the web platform tests
 //! x-frame-options/{deny,invalid,commas,multiple}.html.
 
 use super::*;

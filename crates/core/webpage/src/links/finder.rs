@@ -1,8 +1,5 @@
-//! Finds the attributes that contain links, and the robots directives in `meta` elements, during
-//! the pass over the markup.
-//!
-//! Attributes are kept as byte ranges, because a page's base and encoding are only known at its
-//! end. This module does not depend on URLs.
+//! Finds attributes with links as byte ranges, because a page's base and encoding are only known at
+//! its end.
 
 use std::borrow::Cow;
 
@@ -15,29 +12,24 @@ use crate::{
     tokens::{ByteRange, Tag, Tokens},
 };
 
-/// Maximum attributes that are kept: four times the links, because some attributes contain no link,
-/// such as `href="javascript:"`.
+/// Maximum attributes to keep. This is four times the link limit, because some attributes contain
+/// no link, such as `href="javascript:"`.
 const MAX_ATTRIBUTES: usize = 4 * MAX_LINKS_PER_PAGE;
 
-/// Maximum bytes that are read from a `meta` element's `content` or from a `rel`. The rest is
-/// ignored.
+/// Maximum bytes to read from a `meta` element's `content` or from a `rel`.
 const MAX_WORDS_BYTES: usize = 1 << 10;
 
-/// Maximum pictures whose names are kept, enough for a gallery.
+/// Maximum pictures whose names are kept. This is enough for a gallery.
 const MAX_PICTURES: usize = 64;
 
-/// Syntax of an attribute that contains links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AttributeForm {
-    /// A URL.
     Url,
-    /// URLs for several sizes.
     Srcset,
     /// A time, and optionally a URL.
     Refresh,
 }
 
-/// An attribute that contains links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LinkAttribute {
     pub(crate) origin: LinkOrigin,
@@ -46,16 +38,12 @@ pub(crate) struct LinkAttribute {
     pub(crate) value: ByteRange,
 }
 
-/// Collects a page's links, for a caller that requests them.
 #[derive(Debug, Clone)]
 pub(crate) struct LinkFinder {
     with_requisites: bool,
     robot: String,
-    /// The attributes in document order, at most [`MAX_ATTRIBUTES`].
     pub(crate) attributes: Vec<LinkAttribute>,
-    /// The first pictures' URLs, at most [`MAX_PICTURES`].
     pub(crate) pictures: Vec<ByteRange>,
-    /// Attributes beyond [`MAX_ATTRIBUTES`].
     pub(crate) left_out: usize,
     pub(crate) robots: RobotsDirectives,
 }
@@ -92,7 +80,7 @@ impl TagVisitor for LinkFinder {
         }
     }
 
-    /// Reads a `noscript`'s content as markup, because scripts are not run.
+    /// Reads a `noscript` element's content as markup, because we do not run scripts.
     fn raw_text(&mut self, html: &[u8], tag: &Tag, text: &ByteRange, nesting: &Nesting) {
         if !tag.name(html).eq_ignore_ascii_case(b"noscript") || !nesting.is_in_document() {
             return;
@@ -114,7 +102,6 @@ impl TagVisitor for LinkFinder {
 }
 
 impl LinkFinder {
-    /// Creates a visitor for this request.
     pub(crate) fn new(request: &LinkRequest<'_>) -> Self {
         Self {
             with_requisites: request.with_requisites,
@@ -137,8 +124,8 @@ impl LinkFinder {
         self.push(origin, AttributeForm::Url, src, false);
     }
 
-    /// Records a picture's URL. If there is a `data-src`, a script loads the picture later, and
-    /// `src` contains only a placeholder.
+    /// Prefers `data-src`: if it is present, a script loads the picture later, and `src` is only a
+    /// placeholder.
     fn picture(&mut self, html: &[u8], tag: &Tag) {
         if self.pictures.len() < MAX_PICTURES {
             let [later, now] = attributes(html, tag, [b"data-src", b"src"]);
@@ -204,7 +191,6 @@ impl LinkFinder {
     }
 }
 
-/// Returns the values of the first attributes with the wanted names, in one pass.
 fn attributes<const N: usize>(
     html: &[u8],
     tag: &Tag,
@@ -221,8 +207,6 @@ fn attributes<const N: usize>(
     found
 }
 
-/// Returns the beginning of an attribute that should be ASCII, with its character references
-/// decoded.
 fn words<'a>(html: &'a [u8], value: &ByteRange) -> Cow<'a, str> {
     let bytes = html.get(value.clone()).unwrap_or_default();
     let bytes = bytes.get(..MAX_WORDS_BYTES).unwrap_or(bytes);
@@ -237,8 +221,7 @@ fn has_token(rel: &str, token: &str) -> bool {
     rel.split_ascii_whitespace().any(|other| other.eq_ignore_ascii_case(token))
 }
 
-/// Returns true if a `type` names a document that people read. Feeds and media player data are also
-/// declared as alternates, but only programs read them.
+/// Feeds and media player data are also declared as alternates, but only programs read them.
 fn names_page(mime: &str) -> bool {
     let essence = mime.split(';').next().unwrap_or_default().trim_ascii();
     ["", "text/html", "application/xhtml+xml", "text/plain", "application/pdf"]

@@ -1,12 +1,9 @@
-//! A link on a page, its target's kind, and a caller's request.
-//!
-//! This module does not depend on how links are found.
+//! A link on a page, the kind of its target, and a caller's request.
 
 use serde::Serialize;
 use url::Url;
 
-/// Maximum links per page. A page made for people has fewer, and a page with more is a crawler
-/// trap.
+/// Maximum links per page. A page beyond this limit is probably a crawler trap.
 pub const MAX_LINKS_PER_PAGE: usize = 5_000;
 
 /// Which links the caller requests.
@@ -14,11 +11,11 @@ pub const MAX_LINKS_PER_PAGE: usize = 5_000;
 pub struct LinkRequest<'a> {
     /// The robot's product token, which a page may name instead of `robots`.
     pub robot: &'a str,
-    /// Whether page requisites are requested in addition to links to pages.
+    /// Whether to return page requisites in addition to links to pages.
     pub with_requisites: bool,
 }
 
-/// The kind of a link's target.
+/// Kind of a link's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
@@ -28,32 +25,31 @@ pub enum LinkKind {
     Requisite,
 }
 
-/// The element and attribute that contain a link.
+/// Element and attribute that contain a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkOrigin {
-    /// `href` on an `a` element.
+    /// `href` of an `a` element.
     A,
-    /// `href` on an `area` element.
+    /// `href` of an `area` element.
     Area,
-    /// `src` on a `frame` element.
+    /// `src` of a `frame` element.
     Frame,
-    /// `src` on an `iframe` element.
+    /// `src` of an `iframe` element.
     Iframe,
     /// A `meta` element that refreshes the page.
     Refresh,
-    /// A `link` element for another form of the page, or for a neighbour: `rel` is `alternate`,
-    /// `canonical`, `next` or `prev`.
+    /// A `link` element whose `rel` is `alternate`, `canonical`, `next` or `prev`.
     Link,
-    /// `src` on an `img` element.
+    /// `src` of an `img` element.
     Img,
-    /// A candidate in the `srcset` on an `img` or `source` element.
+    /// A candidate in the `srcset` of an `img` or `source` element.
     Srcset,
-    /// `src` on a `source` element: a video or audio file.
+    /// `src` of a `source` element, which is a video or audio file.
     Source,
     /// A `link` element with `rel=stylesheet`.
     Stylesheet,
-    /// A `link` element for an icon in either class.
+    /// A `link` element for an icon of either class.
     Icon,
 }
 
@@ -71,13 +67,13 @@ impl LinkOrigin {
         }
     }
 
-    /// Returns true if a link with this origin leads to an image.
+    /// Returns true if this link leads to an image.
     #[must_use]
     pub fn is_image(self) -> bool {
         matches!(self, Self::Img | Self::Srcset | Self::Icon)
     }
 
-    /// Returns the stable name, in snake case.
+    /// Returns a stable name in snake case.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -99,12 +95,11 @@ impl LinkOrigin {
 /// A link on a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageLink {
-    /// The URL, resolved against the page's base: http or https, without user name, password and
-    /// fragment, at most [`crate::url_rules::MAX_URL_BYTES`].
+    /// Resolved http or https URL without user name, password and fragment, at most
+    /// [`crate::url_rules::MAX_URL_BYTES`] long.
     pub url: Url,
-    /// The markup that contains this link.
+    /// Markup that contains this link.
     pub origin: LinkOrigin,
-    /// True if the element's `rel` contains `nofollow`. Directives for the whole page are in
-    /// [`super::PageLinks::robots`].
+    /// True if the element's `rel` contains `nofollow`.
     pub is_nofollow: bool,
 }

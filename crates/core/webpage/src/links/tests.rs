@@ -16,7 +16,7 @@ fn read(html: &str) -> PageLinks {
     read_at(URL, html.as_bytes(), true).1
 }
 
-/// Writes links as a list: origin, URL without the site's origin, and `!` for nofollow.
+/// Lists each link's origin, URL without the site's origin, and `!` for nofollow.
 fn list(found: &PageLinks) -> String {
     let line = |link: &PageLink| {
         let url = link.url.as_str();
@@ -30,7 +30,6 @@ fn list(found: &PageLinks) -> String {
 #[test]
 fn each_element_links_as_in_a_browser() {
     for (html, expected) in [
-        // Anchors
         ("<a href=/x>x</a>", "a=/x"),
         ("<A HREF='x'>", "a=/dir/x"),
         ("<a href=\"?page=2&amp;sort=a\">", "a=/dir/page.html?page=2&sort=a"),
@@ -49,17 +48,14 @@ fn each_element_links_as_in_a_browser() {
         ("<a href=/x><a href=/y>", "a=/x a=/y"),
         ("<a href=/x", ""),
         ("<abbr href=/x><article href=/x>", ""),
-        // rel
         ("<a href=/x rel=nofollow>", "a=/x!"),
         ("<a rel='noopener NoFollow ugc' href=/x>", "a=/x!"),
         ("<a rel='nofollowed' href=/x>", "a=/x"),
         ("<a rel='no&#102;ollow' href=/x>", "a=/x!"),
         ("<area href=/x rel=nofollow><area href=/y>", "area=/x! area=/y"),
-        // Frames
         ("<iframe src=/x><a href=/no></iframe><a href=/y>", "iframe=/x a=/y"),
         ("<frameset><frame src=/x><frame src=/y></frameset>", "frame=/x frame=/y"),
         ("<iframe srcdoc='<a href=/x>'></iframe>", ""),
-        // Images
         ("<img src=/x.png>", "img=/x.png"),
         (
             "<img srcset='/a.png 1x, /b,c.png 2x' src=/a.png>",
@@ -71,7 +67,6 @@ fn each_element_links_as_in_a_browser() {
         ),
         ("<video><source src=/a.mp4></video>", "source=/a.mp4"),
         ("<image src=/x>", ""),
-        // link
         ("<link rel=stylesheet href=/x.css>", "stylesheet=/x.css"),
         ("<link rel='alternate stylesheet' href=/x.css>", "stylesheet=/x.css"),
         ("<link rel='shortcut icon' href=/x.ico>", "icon=/x.ico"),
@@ -83,7 +78,6 @@ fn each_element_links_as_in_a_browser() {
         ("<link rel=alternate type=application/json+oembed href=/oembed>", ""),
         ("<link rel='next nofollow' href=/x>", "link=/x!"),
         ("<link rel=preconnect href=//a.example><link rel=mask-icon href=/x><link href=/y>", ""),
-        // Refresh
         ("<meta http-equiv=refresh content='0; url=/x'>", "refresh=/x"),
         ("<META HTTP-EQUIV=Refresh CONTENT=\"5;URL='x?a&amp;b'\">", "refresh=/dir/x?a&b"),
         ("<meta http-equiv=refresh content=30>", ""),
@@ -106,7 +100,7 @@ fn markup_that_is_no_element_without_scripts_has_no_links() {
         ("<svg><style><a href=/x></style></svg>", ""),
         ("<p title='<a href=/x>'>", ""),
         ("<plaintext><a href=/x>", ""),
-        // Without scripts a noscript's content is markup.
+        // Without scripts, a `noscript` element's content is markup.
         ("<noscript><img src=/x.png><a href=/x></noscript><a href=/y>", "img=/x.png a=/x a=/y"),
         ("<noscript><!-- </noscript><a href=/x>", "a=/x"),
         ("<noscript><noscript><a href=/x></noscript>", "a=/x"),
@@ -139,7 +133,7 @@ fn links_use_the_same_base_as_icons() {
             Some(found.links[0].url.clone())
         );
     }
-    // If the base has another scheme, relative links get this scheme, and are skipped.
+    // With a base in another scheme, relative links get this scheme and are skipped.
     let found = read("<base href=ftp://a.example/><a href=x><a href=/y>");
     assert_eq!((list(&found).as_str(), found.left_out.other_scheme), ("", 2));
 }
@@ -187,7 +181,6 @@ fn invalid_links_are_counted_by_reason() {
     assert_eq!(read(&format!("<a href=/{longest}>")).links.len(), 1);
     assert_eq!(read(&format!("<a href=/{longest}#part>")).links.len(), 1, "fragments are cut");
     assert_eq!(read(&format!("<a href=/{longest}x>")).left_out.too_long, 1);
-    // A page without a URL resolves absolute links only.
     let (_, found) =
         read_at("", b"<a href=/x><a href=//a.example><a href=http://a.example>", false);
     assert_eq!((found.links.len(), found.left_out.unparsable), (1, 2));
@@ -254,7 +247,7 @@ fn robots_directives_are_found_in_all_forms() {
     assert_eq!([robots.is_nofollow, robots.is_noarchive], [true, true]);
 }
 
-/// Complete elements. A page that consists of these pieces has exactly the links in its pieces.
+/// Complete elements. A page made from these pieces has exactly their links.
 const PIECES: [&str; 24] = [
     "<a href=/x>x</a>",
     "<a href='y?a=1&amp;b=2' rel=nofollow>",

@@ -1,7 +1,5 @@
-//! Compares [`crate::markup`] with its oracle on generated tag soup.
-//!
-//! The two treat foreign content differently on purpose (the oracle does not keep foreign
-//! elements), so the generated pages do not contain it.
+//! Compares [`crate::markup`] with its oracle on generated tag soup, without foreign content, which
+//! the oracle handles differently.
 
 mod oracle;
 

@@ -4,8 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Results from Chromium 156 (+ or -) in a window with 1280x720 pixels, recorded once with
-/// `matchMedia`. Chromium supports many more features; [`UNSUPPORTED`] lists some of them.
+/// Results from `matchMedia` in Chromium 156 (+ or -) in a window with 1280x720 pixels.
 const CHROMIUM: &[&str] = &[
     "+ ",
     "+ all",
@@ -94,7 +93,8 @@ fn queries_match_as_in_chromium() {
     assert_eq!(wrong.collect::<Vec<_>>(), Vec::<&&str>::new());
 }
 
-/// Queries that match in Chromium 156, but that no icon of the corpus has.
+/// Queries that match in Chromium 156. We do not support them, because no icon in the corpus has
+/// them.
 const UNSUPPORTED: &[&str] = &[
     "(prefers-color-scheme)",
     "(prefers-color-scheme: light) or (prefers-color-scheme: dark)",
@@ -138,7 +138,6 @@ proptest! {
         ),
     ) {
         let list = parts.concat();
-        // Each query of a list is evaluated separately.
         let with_all = format!("all, {list}");
         prop_assert!(matches_light_page(&with_all));
         if matches_light_page(&list) && !list.trim_ascii().is_empty() {

@@ -1,9 +1,8 @@
-//! Tests the prescan: each case is `(first bytes, encoding or "" for none)`.
+//! Tests the prescan. Each case is `(first bytes, encoding or "")`.
 
 use super::*;
 
 const CASES: &[(&[u8], &str)] = &[
-    // Plain forms.
     (b"<meta charset=\"ISO-8859-2\">", "ISO-8859-2"),
     (b"<meta charset='iso8859-2'>", "ISO-8859-2"),
     (b"<meta charset=iso8859-2>", "ISO-8859-2"),
@@ -15,7 +14,6 @@ const CASES: &[(&[u8], &str)] = &[
     (b"<meta\x0ccharset=gbk>", "GBK"),
     (b"<meta charset=\"  gbk  \">", "GBK"),
     (b"<meta name=x charset=gbk>", "GBK"),
-    // Tags other than meta.
     (b"<metacharset=gbk>", ""),
     (b"<metaa charset=gbk>", ""),
     (b"<meta>charset=gbk", ""),
@@ -28,7 +26,6 @@ const CASES: &[(&[u8], &str)] = &[
     (b"<meta charset=gbk><meta charset=utf-8>", "GBK"),
     (b"<meta charset><meta charset=gbk>", "GBK"),
     (b"<meta charset=><meta charset=gbk>", "GBK"),
-    // The pragma.
     (b"<meta http-equiv=content-type content='text/html; charset=gbk'>", "GBK"),
     (b"<meta content='text/html; charset=gbk' http-equiv=Content-Type>", "GBK"),
     (b"<meta content='text/html; charset=gbk'>", ""),
@@ -46,15 +43,12 @@ const CASES: &[(&[u8], &str)] = &[
     (b"<meta charset=utf-8 http-equiv=content-type content='charset=gbk'>", "UTF-8"),
     (b"<meta charset=bogus http-equiv=content-type content='charset=gbk'>", ""),
     (b"<meta content='charset=gbk' charset=bogus http-equiv=content-type>", ""),
-    // The first of two attributes with the same name counts.
     (b"<meta charset=gbk charset=utf-8>", "GBK"),
     (b"<meta http-equiv=x http-equiv=content-type content='charset=gbk'>", ""),
-    // Encodings that a meta element cannot declare.
     (b"<meta charset=utf-16>", "UTF-8"),
     (b"<meta charset=utf-16be>", "UTF-8"),
     (b"<meta charset=x-user-defined>", "windows-1252"),
     (b"<meta charset=iso-2022-kr>", "replacement"),
-    // Comments, and markup that only resembles a comment.
     (b"<!--<meta charset=gbk>-->", ""),
     (b"<!--<meta charset=gbk>--><meta charset=utf-8>", "UTF-8"),
     (b"<!--><meta charset=gbk>", "GBK"),
@@ -72,13 +66,11 @@ const CASES: &[(&[u8], &str)] = &[
     (b"<script>'<meta charset=gbk>'</script>", "GBK"),
     (b"<a<meta charset=gbk>", ""),
     (b"<a =b><meta charset=gbk>", "GBK"),
-    // Truncated input.
     (b"<meta charset=gbk", ""),
     (b"<meta charset='gbk>", ""),
     (b"<meta", ""),
     (b"<", ""),
     (b"", ""),
-    // XML declarations.
     (b"<?xml version='1.0' encoding='gbk'?>", "GBK"),
     (b"<?xml encoding = \"gbk\"?><p>", "GBK"),
     (b"<?xml encoding='utf-16'?>", "UTF-8"),

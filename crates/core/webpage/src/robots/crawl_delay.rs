@@ -1,30 +1,26 @@
-//! Parses the value in a `Crawl-delay` line.
-//!
-//! No standard defines this line. Robots that obey it expect a number of seconds, usually with
-//! decimals. A value that is negative or not a number is ignored. This module does not depend on
-//! the line's group.
+//! Parses a `Crawl-delay` line's value. No standard defines this line, but robots that obey it
+//! expect seconds, usually with decimals.
 
 use std::time::Duration;
 
-/// Maximum delay that a robot obeys. A host with a longer delay should not be fetched at all,
-/// because at one page per hour, a site with a thousand pages takes six weeks.
+/// Maximum delay that a robot obeys. With a longer delay, a host should not be fetched at all,
+/// because a thousand pages would take too long.
 pub const MAX_CRAWL_DELAY: Duration = Duration::from_mins(5);
 
-/// Maximum bytes that are read from a value.
+/// Maximum bytes to read from a value.
 const MAX_NUMBER_BYTES: usize = 64;
 
-/// The delay between two requests that a robots.txt sets, ordered by length.
+/// Delay between two requests, ordered by length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CrawlDelay {
-    /// A delay up to [`MAX_CRAWL_DELAY`], rounded up to milliseconds.
+    /// Delay up to [`MAX_CRAWL_DELAY`], rounded up to milliseconds.
     Wait(Duration),
-    /// A longer delay than [`MAX_CRAWL_DELAY`].
+    /// Delay longer than [`MAX_CRAWL_DELAY`].
     TooLong,
 }
 
 impl CrawlDelay {
-    /// Parses the seconds at a value's start, such as `10`, `0.5`, `1,5`, `2e1` or `10 seconds`.
-    /// `None` if it does not start with a number.
+    /// Parses the seconds at the start of a value, such as `0.5`, `1,5`, `2e1` or `10 seconds`.
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(value.get(..MAX_NUMBER_BYTES).unwrap_or(value));
@@ -44,7 +40,6 @@ impl CrawlDelay {
     }
 }
 
-/// Returns the exponent at the start of `text`, such as `e9`. Empty if it is missing.
 fn exponent(text: &str) -> &str {
     let Some(rest) = text.strip_prefix(['e', 'E']) else { return "" };
     let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);

@@ -1,4 +1,4 @@
-//! Cases from RFC 9309, and those in Google's suite that need more than its matcher. The others are
+//! Cases from RFC 9309, and those of Google's suite that need more than its matcher. The others are
 //! in tests/webpage/suites/robots.json.
 
 use proptest::prelude::*;
@@ -114,7 +114,7 @@ fn both_sides_are_compared_in_one_form() {
         ("/foo/bar/ツ", "/foo/bar/%E3%83%84", true),
         ("/foo/bar/%e3%83%84", "/foo/bar/%E3%83%84", true),
         ("/foo/bar/%E3%83%84", "/foo/bar/ツ", true),
-        // RFC 9309 2.2.2, last row in its table.
+        // RFC 9309 2.2.2, last row of its table.
         ("/foo/bar/%62%61%7A", "/foo/bar/baz", true),
         ("/foo/bar/baz", "/foo/bar/%62%61%7a", true),
         ("/foo?q=https://a.b", "/foo?q=https://a.b", true),
@@ -203,7 +203,7 @@ fn a_product_token_is_letters_hyphens_and_underscores() {
 }
 
 /// Google's ID_LinesNumbersAreCountedCorrectly and ID_UTF8ByteOrderMarkIsSkipped, counted by valid
-/// lines, because line numbers and unknown lines are not kept.
+/// lines.
 #[test]
 fn all_line_ends_work_and_a_byte_order_mark_is_skipped_only_at_the_start() {
     let lines = ["User-Agent: foo", "Allow: /some/path", "User-Agent: bar", "", "", "Disallow: /"];
@@ -243,7 +243,6 @@ fn if_google_and_the_rfc_differ_the_stricter_interpretation_counts() {
     // A disallow rule covers both forms, encoded or not.
     assert!(!rule("disallow: /%62%61%7A", "/baz"));
     assert!(!rule("disallow: /baz", "/%62%61%7A"));
-    // An allow rule covers only its own form.
     assert!(!rule("disallow: /\nallow: /%62%61%7A", "/baz"));
     assert!(rule("disallow: /\nallow: /%62%61%7a", "/%62%61%7A"));
     assert!(!rule("disallow: /\nallow: /baz", "/%62%61%7A"));
@@ -272,7 +271,6 @@ fn the_applying_group_gives_the_crawl_delay() {
         ("user-agent: *\ncrawl-delay: 9\n\nuser-agent: everytabbot\ndisallow: /", None),
         ("user-agent: everytabbot\ncrawl-delay: 9\n\nuser-agent: bad\ndisallow: /", Some(9_000)),
         ("user-agent: other\ncrawl-delay: 9", None),
-        // If there are several delays, the longest counts.
         ("user-agent: *\ncrawl-delay: 9\ncrawl-delay: 3", Some(9_000)),
         ("user-agent: *\ncrawl-delay: 3\ndisallow: /x\nuser-agent: *\ncrawl-delay: 4", Some(4_000)),
         ("user-agent: *\ncrawl-delay: 3\ncrawl-delay: 1e9", Some(u128::MAX)),

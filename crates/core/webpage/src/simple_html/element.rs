@@ -2,54 +2,39 @@
 
 use crate::text::{Element, Flow};
 
-/// An element's role in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A block that may contain blocks.
     Block,
     /// A block that the next block ends.
     Paragraph,
-    /// A heading. It contains no blocks.
     Heading,
-    /// A quote.
     Quote,
-    /// A list.
     List,
-    /// A list item.
     Item,
-    /// A preformatted block.
     Preformatted,
-    /// A `table` tag on the page. The table is written when its first row starts, so that a caption
-    /// precedes it.
+    /// A `table` tag. The table is written when its first row starts, so that a caption precedes
+    /// it.
     TableFrame,
-    /// The written table.
     Table,
-    /// `thead`, `tbody` and `tfoot`. They are not written, but end a row.
+    /// `thead`, `tbody` and `tfoot`, which are not written but end a row.
     RowGroup,
-    /// A table row.
     Row,
-    /// A table cell.
     Cell,
-    /// An inline element, such as `strong`.
     Inline,
-    /// A link.
     Link,
-    /// A picture. It has no content.
+    /// A picture, without content.
     Image,
-    /// A line break. It has no content.
+    /// A line break, without content.
     Break,
-    /// A thematic break. It has no content.
     Rule,
-    /// A button. Its tag is not written, but spaces separate its words from the text around it.
+    /// A button, which is not written, but whose words are separated from the text around it.
     Apart,
-    /// Neither the tag nor the content is written.
     Hidden,
     /// The tag is not written, but the content is.
     Transparent,
 }
 
 impl Role {
-    /// Returns whether the element starts on a new line.
     pub(super) fn is_block(self) -> bool {
         use Role::{
             Block, Cell, Heading, Item, List, Paragraph, Preformatted, Quote, Row, RowGroup, Rule,
@@ -73,20 +58,19 @@ impl Role {
         )
     }
 
-    /// Returns whether the element's content is indented.
+    /// Returns true if converters indent this element's content.
     pub(super) fn is_indented(self) -> bool {
         matches!(self, Self::List | Self::Quote)
     }
 }
 
-/// The simple HTML for an element on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
-    /// The name that is written, empty if the element is not written.
+    /// Empty if this element is not written.
     pub(super) name: &'static str,
     pub(super) role: Role,
-    /// An attribute that replaces the element's own name, so that programs that search for the main
-    /// content recognize navigation and similar parts.
+    /// An attribute that replaces the name, so that programs recognize navigation and similar
+    /// parts.
     pub(super) hint: &'static str,
 }
 
@@ -95,7 +79,6 @@ impl Kind {
         Self { name, role, hint: "" }
     }
 
-    /// Returns the kind for an element on a page.
     pub(super) fn of(name: &[u8], element: &Element) -> Self {
         match element.flow {
             Flow::Hidden | Flow::HiddenUnlessOpen => return Self::new("", Role::Hidden),
@@ -111,10 +94,10 @@ impl Kind {
     }
 }
 
-/// The kind for elements whose tag is dropped and whose content is written.
+/// Elements whose tag is dropped and whose content is written.
 pub(super) const TRANSPARENT: Kind = Kind::new("", Role::Transparent);
 
-/// Maximum name length in the list (`blockquote`, `figcaption`).
+/// Length of the longest name in this list (`blockquote`, `figcaption`).
 const MAX_NAME_LENGTH: usize = 10;
 
 fn kind_of(name: &[u8]) -> Kind {

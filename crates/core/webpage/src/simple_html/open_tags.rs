@@ -2,23 +2,19 @@
 
 use super::element::{Kind, Role};
 
-/// Maximum element nesting. Content in deeper elements belongs to the innermost one that is kept.
+/// Maximum element nesting. Content below this depth belongs to the innermost tracked element.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// Maximum nesting for lists and quotes. Each level indents all its lines, so many levels would
-/// multiply a page's length.
+/// Maximum nesting for lists and quotes, because each level indents all its lines.
 const MAX_INDENTS: usize = 12;
 
-/// An open element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OpenElement {
-    /// A hash of the element's name in the page.
     pub(super) source: u32,
     pub(super) kind: Kind,
     pub(super) is_hidden: bool,
 }
 
-/// All open elements, the outermost first.
 #[derive(Debug, Default)]
 pub(super) struct OpenTags {
     open: Vec<OpenElement>,
@@ -27,17 +23,16 @@ pub(super) struct OpenTags {
 }
 
 impl OpenTags {
-    /// Returns whether content is not written.
     pub(super) fn is_hidden(&self) -> bool {
         self.hidden > 0
     }
 
-    /// Returns whether white space is kept.
     pub(super) fn is_preformatted(&self) -> bool {
         self.preformatted > 0
     }
 
-    /// Returns whether a heading is open inside the innermost table, or at all if no table is open.
+    /// Returns true if a heading is open inside the innermost table, or anywhere if no table is
+    /// open.
     pub(super) fn is_in_heading(&self) -> bool {
         self.of_role(Role::Heading, |role| role == Role::TableFrame).is_some()
     }
@@ -46,37 +41,31 @@ impl OpenTags {
         self.open.len()
     }
 
-    /// Returns whether one more element with this role may be opened.
     pub(super) fn has_room(&self, role: Role) -> bool {
         let indents = || self.open.iter().filter(|open| open.kind.role.is_indented()).count();
         self.has_room_for(1) && (!role.is_indented() || indents() < MAX_INDENTS)
     }
 
-    /// Returns whether this many more elements may be opened, each inside the previous one.
     pub(super) fn has_room_for(&self, elements: usize) -> bool {
         self.open.len() + elements <= MAX_DEPTH
     }
 
-    /// Returns the innermost element's role.
     pub(super) fn innermost(&self) -> Option<Role> {
         self.open.last().map(|open| open.kind.role)
     }
 
-    /// Returns whether an element with this name is open within the innermost block.
     pub(super) fn has_inline(&self, name: &str) -> bool {
         let is_inner =
             |open: &&OpenElement| !open.kind.role.is_block() || open.kind.name.is_empty();
         self.open.iter().rev().take_while(is_inner).any(|open| open.kind.name == name)
     }
 
-    /// Opens an element.
     pub(super) fn push(&mut self, open: OpenElement) {
         self.hidden += usize::from(open.is_hidden);
         self.preformatted += usize::from(open.kind.role == Role::Preformatted);
         self.open.push(open);
     }
 
-    /// Closes the innermost element.
     pub(super) fn pop(&mut self) -> Option<OpenElement> {
         let open = self.open.pop()?;
         self.hidden -= usize::from(open.is_hidden);
@@ -84,8 +73,8 @@ impl OpenTags {
         Some(open)
     }
 
-    /// Returns the position of the innermost element that `is_wanted` accepts, unless an element
-    /// that `is_limit` accepts is inside it.
+    /// Returns the innermost element that `is_wanted` accepts, unless `is_limit` accepts an element
+    /// inside it.
     pub(super) fn position(
         &self,
         is_wanted: impl Fn(&OpenElement) -> bool,
@@ -102,8 +91,6 @@ impl OpenTags {
         None
     }
 
-    /// Returns the position of the innermost element with this role, unless an element that
-    /// `is_limit` accepts is inside it.
     pub(super) fn of_role(&self, role: Role, is_limit: impl Fn(Role) -> bool) -> Option<usize> {
         self.position(|open| open.kind.role == role, is_limit)
     }

@@ -17,21 +17,21 @@ use crate::{
     url_rules::MAX_URL_BYTES,
 };
 
-/// Maximum elements. A page with 10,000 words has about 2,000, and a tree takes about 200 bytes for
-/// each.
+/// Maximum elements in the output. A page with 10,000 words has about 2,000.
 pub(super) const MAX_ELEMENTS: usize = 60_000;
 
-/// Length in bytes at which an empty `span` splits a text. Serializers such as html5ever's take
-/// quadratic time for a text with many characters to escape.
+/// Length in bytes at which an empty `span` splits a text, because some serializers take quadratic
+/// time for a long text.
 pub(super) const MAX_TEXT_BYTES: usize = 4 << 10;
 
-/// Maximum bytes in an attribute with a URL. Character references make this longer than the URL.
+/// Maximum length in bytes of an attribute with a URL. Character references make it longer than the
+/// URL.
 const MAX_ATTRIBUTE_BYTES: usize = 4 * MAX_URL_BYTES;
 
-/// Maximum bytes in a `class` or an `id` that is kept.
+/// Maximum length in bytes of a `class` or `id` that is kept.
 const MAX_NAME_BYTES: usize = 128;
 
-/// Maximum bytes in an `alt` text that is kept.
+/// Maximum length in bytes of an `alt` text that is kept.
 const MAX_ALT_BYTES: usize = 1 << 10;
 
 /// A page as simple HTML.
@@ -39,11 +39,10 @@ const MAX_ALT_BYTES: usize = 1 << 10;
 pub struct SimpleHtml {
     /// The body's elements, without `html` and `body`.
     pub html: String,
-    /// Whether the page has more content or links than a limit allows.
+    /// Whether this page has more content or links than a limit allows.
     pub is_truncated: bool,
 }
 
-/// Simple HTML while it is being written.
 pub(super) struct Simplifier<'a> {
     page: &'a str,
     base: Option<&'a Url>,
@@ -53,10 +52,9 @@ pub(super) struct Simplifier<'a> {
     /// Offset in the page after the last tag.
     at: usize,
     elements: usize,
-    /// Offset in the output after the last tag.
     text_start: usize,
     urls: usize,
-    /// True if the output ends with white space, so further white space is dropped.
+    /// True if the output ends with white space, so that further white space is dropped.
     is_after_space: bool,
     is_full: bool,
     is_truncated: bool,
@@ -105,7 +103,7 @@ impl TagVisitor for Simplifier<'_> {
         if role == Role::Break {
             return self.line_break();
         }
-        // An end tag in a cell ends nothing outside it, unless the tag belongs to a table.
+        // An end tag in a cell ends nothing outside it, unless it belongs to a table.
         let is_table = matches!(role, Role::TableFrame | Role::Row | Role::Cell | Role::RowGroup);
         let is_limit =
             |role| matches!(role, Role::TableFrame) || (matches!(role, Role::Cell) && !is_table);
@@ -164,7 +162,6 @@ impl<'a> Simplifier<'a> {
         SimpleHtml { html: self.out, is_truncated: self.is_truncated }
     }
 
-    /// Writes the text between the last tag and the next one.
     fn texts(&mut self, html: &[u8], end: usize, nesting: &Nesting) {
         let range = self.at..end;
         if range.is_empty() || self.is_full || self.open.is_hidden() || !nesting.is_plain() {
@@ -218,24 +215,21 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Stops writing, because a limit is reached.
     fn fill(&mut self) {
         self.is_full = true;
         self.is_truncated = true;
     }
 
-    /// Tracks an element that is hidden, or is inside a hidden one.
     fn hide(&mut self, source: u32, kind: Kind, is_hidden: bool) {
         let is_void = matches!(kind.role, Role::Break | Role::Rule | Role::Image);
-        // The outermost hidden element is always kept, so that its content is not shown.
+        // Always track the outermost hidden element, so that its content is not shown.
         if !is_void && (self.open.has_room(Role::Hidden) || !self.open.is_hidden()) {
-            // The role is kept, because the same tags end the element.
+            // Keep the role, because the same tags end the element.
             let kind = Kind::new("", kind.role);
             self.open.push(OpenElement { source, kind, is_hidden });
         }
     }
 
-    /// Starts an element, and writes its tag with these attributes.
     fn open(&mut self, source: u32, kind: Kind, attributes: &str) {
         if !kind.name.is_empty() {
             self.tag(&["<", kind.name, kind.hint, attributes, ">"]);
@@ -247,13 +241,11 @@ impl<'a> Simplifier<'a> {
         self.open.push(OpenElement { source, kind, is_hidden: false });
     }
 
-    /// Writes a tag for an element without content.
     fn void(&mut self, tag: &str) {
         self.leave_table();
         self.tag(&[tag]);
     }
 
-    /// Writes a start tag from its parts. Stops writing if there is not enough room.
     fn tag(&mut self, parts: &[&str]) {
         if self.elements >= MAX_ELEMENTS || self.out.len() >= self.max_bytes {
             return self.fill();
@@ -263,7 +255,6 @@ impl<'a> Simplifier<'a> {
         self.text_start = self.out.len();
     }
 
-    /// Closes elements until at most `depth` are open.
     fn close_to(&mut self, depth: usize) {
         while self.open.depth() > depth {
             let Some(OpenElement { kind, .. }) = self.open.pop() else { return };
@@ -277,12 +268,10 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Returns whether the innermost element is a table or a row. These contain only cells.
     fn is_between_cells(&self) -> bool {
         matches!(self.open.innermost(), Some(Role::Table | Role::Row))
     }
 
-    /// Closes the written table if the next content is outside its cells.
     fn leave_table(&mut self) {
         if !self.is_between_cells() {
             return;
@@ -337,7 +326,7 @@ impl<'a> Simplifier<'a> {
     }
 
     fn image(&mut self, html: &[u8], tag: &Tag) {
-        // If a script loads the picture later, `src` has only a placeholder.
+        // If a script loads the picture later, `src` is only a placeholder.
         let Some(url) = self.url(html, tag, &[b"data-src", b"src"]) else { return };
         let alt = value_of(self.page, html, tag, b"alt", MAX_ALT_BYTES).unwrap_or_default();
         let alt = alt.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -346,9 +335,8 @@ impl<'a> Simplifier<'a> {
         self.is_after_space = false;
     }
 
-    /// Returns the URL in the first of these attributes that is present, made absolute and escaped.
-    /// `None` if all are missing, if the URL is invalid, too long, or not http or https, or if the
-    /// page has too many URLs.
+    /// Returns an absolute and escaped URL from the first of these attributes that is present.
+    /// `None` if it is not http or https, or if a limit is reached.
     fn url(&mut self, html: &[u8], tag: &Tag, names: &[&[u8]]) -> Option<String> {
         let value = names
             .iter()
@@ -372,7 +360,6 @@ impl<'a> Simplifier<'a> {
         Some(escaped(url.as_str()))
     }
 
-    /// Ends the paragraph that is open in the innermost block.
     fn end_paragraph(&mut self) {
         let is_other = |role: Role| role.is_block() && role != Role::Paragraph;
         if let Some(found) = self.open.of_role(Role::Paragraph, is_other) {
@@ -380,7 +367,6 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Ends the elements that a start tag ends implicitly.
     fn end_before(&mut self, role: Role) {
         if !role.is_block() || self.open.is_preformatted() {
             return;
@@ -426,7 +412,6 @@ impl<'a> Simplifier<'a> {
         self.start(source, kind, html, tag);
     }
 
-    /// Starts a block, unless this would exceed the maximum nesting.
     fn start(&mut self, source: u32, kind: Kind, html: &[u8], tag: &Tag) {
         self.leave_table();
         if !self.open.has_room(kind.role) {
@@ -437,7 +422,6 @@ impl<'a> Simplifier<'a> {
         self.open(source, kind, &attributes);
     }
 
-    /// Starts a row or a cell. If its table or row is not open yet, starts the table or row first.
     fn table_part(&mut self, source: u32, kind: Kind) {
         let Some(frame) = self.open.of_role(Role::TableFrame, |_| false) else {
             return self.space();
@@ -459,7 +443,7 @@ impl<'a> Simplifier<'a> {
         self.open(source, kind, "");
     }
 
-    /// Returns a list's `start`, and the attributes that help programs to find the main content.
+    /// Returns a list's `start`, and the attributes that help programs find the main content.
     fn attributes(&self, kind: Kind, html: &[u8], tag: &Tag) -> String {
         let mut attributes = String::new();
         let names: [&[u8]; 2] =
@@ -480,8 +464,6 @@ impl<'a> Simplifier<'a> {
     }
 }
 
-/// Returns the value of the first attribute with this name. `None` if the attribute is missing,
-/// empty or longer than `max_bytes`.
 fn value_of<'a>(
     page: &'a str,
     html: &[u8],
@@ -494,7 +476,6 @@ fn value_of<'a>(
     (!value.is_empty() && value.len() <= max_bytes).then(|| htmlize::unescape_attribute(value))
 }
 
-/// Escapes text for an attribute between double quotes.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }

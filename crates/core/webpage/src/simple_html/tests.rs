@@ -64,7 +64,6 @@ fn a_table_contains_only_rows_and_cells() {
             "<table><tr><td><table><tr><td>a</table>b<td>c</table>",
             "<table><tr><td><table><tr><td>a</td></tr></table>b</td><td>c</td></tr></table>",
         ),
-        // An end tag in a cell ends nothing outside it.
         ("<div><table><tr><td>a</div>b", "<div><table><tr><td>ab</td></tr></table></div>"),
         ("<table><tr><th>a<td>b<tr><td>c", {
             "<table><tr><th>a</th><td>b</td></tr><tr><td>c</td></tr></table>"
@@ -160,7 +159,6 @@ fn depth_elements_and_length_are_bounded() {
     assert_eq!(simple(&attribute), "<div>a</div>");
 }
 
-/// Returns the maximum nesting in well-formed HTML. Panics if it is not well-formed.
 fn depth(html: &str) -> usize {
     let mut open: Vec<&str> = Vec::new();
     let mut deepest = 0;

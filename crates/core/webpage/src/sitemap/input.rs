@@ -1,7 +1,5 @@
-//! Reads a sitemap's bytes as UTF-8, unpacked and decoded piece by piece.
-//!
-//! This never fails: input that is broken or too long ends at that point. This module does not
-//! depend on the content.
+//! Reads a sitemap's bytes as UTF-8 in pieces. Broken or oversized input ends early and is never an
+//! error.
 
 use std::io::{self, BufRead, Read, Take};
 
@@ -10,20 +8,20 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::charset::Charset;
 
-/// Maximum unpacked bytes that are read: the protocol's limit.
+/// Maximum unpacked bytes to read. This is the sitemap protocol's limit.
 pub const MAX_UNPACKED_BYTES: u64 = 50 << 20;
 
-/// Size of the pieces that are decoded.
+/// Size of the pieces that are decoded, in bytes.
 const PIECE_BYTES: usize = 16 << 10;
 
 /// Bytes at the start that may declare the encoding.
 const START_BYTES: usize = 1024;
 
-/// Maximum bytes in one parser event, because the parser keeps this in memory: a long comment, or a
-/// malformed tag or text. A longer event ends the file.
+/// Maximum size in bytes for a parser event, because the parser keeps it in memory. Reading stops
+/// at an event beyond this limit.
 const MAX_EVENT_BYTES: usize = 1 << 20;
 
-/// The first bytes in a gzip file (RFC 1952 2.3.1).
+/// A gzip file's first bytes (RFC 1952 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 enum Packed<'a> {
@@ -40,17 +38,15 @@ impl Read for Packed<'_> {
     }
 }
 
-/// A file's decoded text.
 pub(super) struct SitemapInput<'a> {
     source: Take<Packed<'a>>,
     decoder: Decoder,
-    /// Bytes that have not been decoded yet, from `raw_start` on.
+    /// Undecoded bytes, from `raw_start` on.
     raw: Vec<u8>,
     raw_start: usize,
-    /// Text that has not been consumed yet, from `text_start` on.
+    /// Unconsumed text, from `text_start` on.
     text: Vec<u8>,
     text_start: usize,
-    /// Bytes that have been read for the current event.
     event_bytes: usize,
     has_no_more: bool,
     is_finished: bool,
@@ -87,12 +83,10 @@ impl<'a> SitemapInput<'a> {
         input
     }
 
-    /// Starts the next parser event.
     pub(super) fn begin_event(&mut self) {
         self.event_bytes = 0;
     }
 
-    /// Returns true if the file was not read to its end.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut
     }
@@ -106,7 +100,6 @@ impl<'a> SitemapInput<'a> {
         self.has_no_more = !matches!(read, Ok(1..));
     }
 
-    /// Decodes a piece, unless the file has ended.
     fn decode_more(&mut self) {
         self.text.resize(PIECE_BYTES, 0);
         self.text_start = 0;

@@ -1,6 +1,4 @@
-//! Collects a sitemap's URLs.
-//!
-//! This module does not depend on the form in which URLs are listed.
+//! Collects the URLs in a sitemap.
 
 use std::{
     collections::HashSet,
@@ -15,14 +13,14 @@ use crate::{
     url_rules::{MAX_URL_BYTES, requested_form},
 };
 
-/// Maximum pages, alternates and child sitemaps, each, that are read from one sitemap: the
+/// Maximum pages, alternates and child sitemaps, each, that are read from a sitemap. This is the
 /// protocol's limit.
 pub const MAX_SITEMAP_ENTRIES: usize = 50_000;
 
-/// Maximum bytes in a URL as written, without the whitespace before it.
+/// Maximum length in bytes of a URL as written.
 const MAX_TEXT_BYTES: usize = 4 * MAX_URL_BYTES;
 
-/// A file's format.
+/// A sitemap's format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SitemapFormat {
@@ -40,7 +38,7 @@ pub enum SitemapFormat {
 }
 
 impl SitemapFormat {
-    /// Returns the stable name.
+    /// Returns a stable name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,29 +54,26 @@ impl SitemapFormat {
 /// A sitemap's content, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sitemap {
-    /// The file's format.
+    /// This file's format.
     pub format: SitemapFormat,
-    /// The pages.
+    /// Listed pages.
     pub pages: Vec<String>,
-    /// The pages that are listed as another form of a page, for example in another language,
-    /// without those that [`Self::pages`] contains.
+    /// Other forms of these pages, for example in other languages, without those in
+    /// [`Self::pages`].
     pub alternates: Vec<String>,
-    /// The sitemaps that an index lists.
+    /// Sitemaps that an index lists.
     pub sitemaps: Vec<String>,
-    /// How many URLs were skipped, by reason; `over_limit` counts those after the first
-    /// [`MAX_SITEMAP_ENTRIES`] in a list.
+    /// Skipped URLs by reason. `over_limit` counts those after a list's first
+    /// [`MAX_SITEMAP_ENTRIES`].
     pub left_out: LinksLeftOut,
-    /// True if the file is truncated or broken, or exceeds a limit. The part before this point was
-    /// read.
+    /// True if this file was not read completely, because it is truncated, broken or too large.
     pub is_cut: bool,
 }
 
-/// A URL while it is being read.
 #[derive(Debug, Default)]
 pub(super) struct UrlText {
     text: String,
     is_too_long: bool,
-    /// Whether this URL contains an entity that is not resolved.
     pub(super) is_broken: bool,
 }
 
@@ -98,7 +93,6 @@ impl UrlText {
     }
 }
 
-/// The lists in a sitemap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UrlList {
     Pages,
@@ -106,11 +100,10 @@ pub(super) enum UrlList {
     Sitemaps,
 }
 
-/// A sitemap while it is being read.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     pub(super) sitemap: Sitemap,
-    /// Hashes of the URLs in each list, in the order of [`UrlList`].
+    /// URL hashes for each list, in the order of [`UrlList`].
     seen: [HashSet<u64>; 3],
 }
 
@@ -122,7 +115,6 @@ impl Reading {
         text.clear();
     }
 
-    /// Adds a URL to a list, or counts why this URL is skipped.
     pub(super) fn add(&mut self, list: UrlList, text: &UrlText) {
         let Sitemap { pages, alternates, sitemaps, left_out, .. } = &mut self.sitemap;
         let urls = match list {

@@ -186,13 +186,13 @@ fn a_list_has_at_most_50_000_urls() {
 
 #[test]
 fn bombs_and_endless_nesting_cost_at_most_the_limits() {
-    // 60 MiB of spaces. One event may have a MiB.
+    // 60 MiB of spaces, although one event may have only a MiB.
     let mut spaces = urlset("<url><loc>https://a.com/1</loc></url>").into_bytes();
     spaces.truncate(spaces.len() - 12);
     let packed = [gzip(&spaces), gzip(&vec![b' '; 60 << 20])].concat();
     let found = read_sitemap(&packed);
     assert_eq!((found.pages.len(), found.is_cut), (1, true));
-    // 60 MiB of elements. 50 MiB are read.
+    // 60 MiB of elements. Only 50 MiB are read.
     let elements = [gzip(b"<urlset>"), gzip(&b"<url></url>".repeat((60 << 20) / 11))].concat();
     assert!(read_sitemap(&elements).is_cut);
     let nested = format!("<urlset>{}", "<a>".repeat(1 << 20));

@@ -1,7 +1,4 @@
-//! Reads a sitemap's XML forms.
-//!
-//! A parser error ends the file. This module does not depend on gzip, encodings, or limits for
-//! lists.
+//! Reads a sitemap's XML forms. Reading stops at the first parser error.
 
 use quick_xml::{
     Reader,
@@ -14,38 +11,29 @@ use super::{
     reading::{Reading, SitemapFormat, UrlList, UrlText},
 };
 
-/// Maximum element nesting. Sitemaps nest 4 deep, and extensions a little deeper.
+/// Maximum element nesting. Sitemaps nest 4 deep, and extensions a little deeper. Reading stops at
+/// an element beyond this limit.
 const MAX_NESTING: usize = 64;
 
-/// An open element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Element {
-    /// `urlset`.
     Urlset,
-    /// `url`.
     Page,
-    /// `sitemapindex`.
     Index,
-    /// `sitemap`.
     Child,
     /// `rss`, or `RDF` in the first RSS versions.
     Rss,
-    /// `channel`.
     Channel,
-    /// `item`.
     Item,
-    /// Atom's `feed`.
     Atom,
-    /// `entry`.
     Entry,
-    /// An element whose text is a URL for a list.
+    /// An element whose text is a URL.
     Text(UrlList),
-    /// Any other element.
     Other,
 }
 
 impl Element {
-    /// Returns a file's root element and its format. `None` if the root does not belong to a
+    /// Returns the root element and its format. `None` if this element does not belong to a
     /// sitemap.
     fn root(name: &[u8]) -> Option<(Self, SitemapFormat)> {
         let roots = [
@@ -59,7 +47,6 @@ impl Element {
         found.map(|(_, element, format)| (element, format))
     }
 
-    /// Returns the child element with this name.
     fn child(self, name: &[u8]) -> Self {
         match self {
             Self::Urlset if is_name(name, "url") => Self::Page,
@@ -80,7 +67,6 @@ fn is_name(name: &[u8], expected: &str) -> bool {
     name.eq_ignore_ascii_case(expected.as_bytes())
 }
 
-/// Reads a file.
 pub(super) fn read(input: &mut SitemapInput<'_>, reading: &mut Reading) {
     let mut reader = Reader::from_reader(input);
     let config = reader.config_mut();
@@ -123,7 +109,7 @@ pub(super) fn read(input: &mut SitemapInput<'_>, reading: &mut Reading) {
     }
 }
 
-/// Handles a start tag. Returns false if the file is not read any further.
+/// Returns false if the rest must not be read.
 fn start(
     tag: &BytesStart<'_>,
     open: &mut Vec<Element>,
@@ -157,7 +143,6 @@ fn start(
     true
 }
 
-/// Handles an end tag. Returns true if it closes the root.
 fn end(open: &mut Vec<Element>, text: &mut UrlText, reading: &mut Reading) -> bool {
     if let Some(Element::Text(list)) = open.pop() {
         reading.add(list, text);
@@ -166,7 +151,6 @@ fn end(open: &mut Vec<Element>, text: &mut UrlText, reading: &mut Reading) -> bo
     open.is_empty() && reading.sitemap.format != SitemapFormat::Other
 }
 
-/// Adds a piece to a URL. Always returns false, because text never ends the file.
 fn push(piece: &[u8], open: &[Element], text: &mut UrlText) -> bool {
     if let Some(Element::Text(_)) = open.last() {
         text.push(&String::from_utf8_lossy(piece));
@@ -174,7 +158,6 @@ fn push(piece: &[u8], open: &[Element], text: &mut UrlText) -> bool {
     false
 }
 
-/// Returns a reference's text. `None` if XML does not define the entity.
 fn resolved(entity: &BytesRef<'_>) -> Option<String> {
     if let Ok(Some(character)) = entity.resolve_char_ref() {
         return Some(character.to_string());
@@ -183,8 +166,7 @@ fn resolved(entity: &BytesRef<'_>) -> Option<String> {
     resolve_xml_entity(&name).map(str::to_owned)
 }
 
-/// Adds the URL in a `link` element if its `rel` is `alternate`. In Atom, `rel` may also be
-/// missing.
+/// Adds a `link` element's URL if its `rel` is `alternate`, or missing in Atom.
 fn linked(tag: &BytesStart<'_>, list: UrlList, reading: &mut Reading) {
     let (mut href, mut rel) = (None, None);
     for attribute in tag.attributes().with_checks(false).flatten() {

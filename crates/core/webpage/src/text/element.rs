@@ -1,31 +1,25 @@
 //! Defines how each HTML element affects text.
 
-/// How an element affects the text around and inside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// Starts and ends lines.
     Block,
     /// Starts and ends lines, but does not end an open paragraph.
     Row,
-    /// A table cell, with a space before and after it.
     Cell,
-    /// Keeps its text's line breaks.
     Preformatted,
-    /// A line break or a rule.
     Break,
-    /// An element without content or text.
     Void,
-    /// An element whose content is hidden, or is shown only as a fallback.
+    /// Hides its content, or shows it only as a fallback.
     Hidden,
-    /// An element whose content is shown only if it has the attribute `open`.
+    /// Shows its content only if it has the attribute `open`.
     HiddenUnlessOpen,
-    /// A button: separates the words in it from those around it.
+    /// A button, which separates its words from those around it.
     Apart,
-    /// An inline element. It does not affect the text around it.
     Inline,
 }
 
-/// Elements that end an open element of the same kind, within a list or table.
+/// Elements that end an open element of the same kind in a list or table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sibling {
     None,
@@ -38,32 +32,29 @@ pub(crate) enum Sibling {
     RowGroup,
 }
 
-/// An HTML element's properties that affect text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Element {
-    /// A hash of its lower-case name.
     pub(crate) name: u32,
     pub(crate) flow: Flow,
     pub(super) sibling: Sibling,
-    /// True for lists and tables. A start tag inside such an element does not implicitly end an
-    /// item, row or cell outside it.
+    /// True for lists and tables. A start tag inside such an element does not end an item, row or
+    /// cell outside it.
     pub(super) is_list: bool,
-    /// True if end tags inside this element do not end elements outside it, except the end tags of
+    /// True if end tags inside this element do not end elements outside it, except end tags for
     /// table parts.
     pub(super) is_scope: bool,
-    /// True for tables, their parts, `body` and `html`. Their end tags also end the elements that
-    /// are open inside a cell.
+    /// True for tables, their parts, `body` and `html`, whose end tags also end the elements inside
+    /// a cell.
     pub(super) is_table_part: bool,
-    /// True for `html` and `body`. We ignore attributes that hide these, because pages that start
-    /// hidden are shown by a script.
+    /// True for `html` and `body`. We ignore attributes that hide these, because a script shows
+    /// such pages.
     pub(crate) is_root: bool,
 }
 
-/// Maximum name length in the lists (`blockquote`, `figcaption`).
+/// Length of the longest name in these lists (`blockquote`, `figcaption`).
 const MAX_NAME_LENGTH: usize = 10;
 
 impl Element {
-    /// Returns the element with this tag name.
     pub(crate) fn of_name(name: &[u8]) -> Self {
         let mut buffer = [0; MAX_NAME_LENGTH];
         let lower = match buffer.get_mut(..name.len()) {
@@ -89,14 +80,12 @@ impl Element {
         }
     }
 
-    /// Returns true if this element ends an open paragraph before it.
     pub(super) fn ends_paragraph(&self) -> bool {
         matches!(self.flow, Flow::Block | Flow::Preformatted)
     }
 }
 
-/// Returns the FNV-1a hash for the lower-case name. If two names had an equal hash, the only
-/// consequence would be that their tags could end each other.
+/// Hashes by FNV-1a. Two names with the same hash could only end each other.
 fn hash(name: &[u8]) -> u32 {
     name.iter().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0193)

@@ -1,5 +1,5 @@
-//! Finds text during the pass over the markup. Its pieces are kept as byte ranges, because a page's
-//! encoding is only known at its end.
+//! Finds text during the pass over the markup. Pieces are byte ranges, because a page's encoding is
+//! only known at its end.
 
 use super::{
     element::{Element, Flow},
@@ -12,34 +12,27 @@ use crate::{
     tokens::{self, ByteRange, Tag},
 };
 
-/// Bytes that are kept from the page for each byte of text, because a character reference may take
-/// eight bytes for one.
+/// Page bytes kept per text byte, because a character reference may take eight bytes for one.
 const SOURCE_BYTES_PER_BYTE: usize = 8;
 
-/// Maximum bytes in a `style` attribute that is read.
+/// Maximum bytes to read from a `style` attribute.
 const MAX_STYLE_BYTES: usize = 1 << 10;
 
-/// A piece's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PieceKind {
     /// Text with character references.
     Text,
     /// Text without character references.
     Verbatim,
-    /// A separator between words.
     Space,
-    /// A line break, unless the current line is empty.
+    /// A line break unless the current line is empty.
     Break,
     /// A line feed in a preformatted block.
     LineFeed,
-    /// A preformatted block starts.
     BlockStart,
-    /// A preformatted block ends.
     BlockEnd,
 }
 
-/// A piece of a page's text: its kind and its byte range. The range is empty for separators and for
-/// the boundaries of preformatted blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) kind: PieceKind,
@@ -47,19 +40,15 @@ pub(super) struct Piece {
     pub(super) end: u32,
 }
 
-/// Collects a page's text, for a caller that requests it.
 #[derive(Debug, Clone)]
 pub(crate) struct TextFinder {
     pub(super) max_bytes: usize,
     pub(super) pieces: Vec<Piece>,
-    /// True if the page has more text than was kept.
     pub(super) is_full: bool,
-    /// Text bytes that may still be kept.
     free_bytes: usize,
-    /// Offset in the page after the last tag.
+    /// Offset after the last tag.
     at: usize,
     open: OpenElements,
-    /// Open preformatted blocks.
     blocks: usize,
 }
 
@@ -135,7 +124,6 @@ impl TextFinder {
         }
     }
 
-    /// Keeps the text between the last tag and the next one.
     fn texts(&mut self, html: &[u8], end: usize, nesting: &Nesting) {
         let range = self.at..end;
         if range.is_empty() || self.is_full || self.open.is_hidden() || !nesting.is_plain() {
@@ -159,7 +147,6 @@ impl TextFinder {
         self.pieces.push(Piece { kind, start: offset(range.start), end: offset(end) });
     }
 
-    /// Breaks the line at an element, or separates words.
     fn around(&mut self, element: &Element) {
         match element.flow {
             Flow::Block | Flow::Row | Flow::Preformatted | Flow::HiddenUnlessOpen => {
@@ -178,8 +165,6 @@ impl TextFinder {
         }
     }
 
-    /// Adds block starts or ends until as many blocks are open as there are open preformatted
-    /// elements.
     fn update_blocks(&mut self) {
         while self.blocks < self.open.preformatted() {
             self.blocks += 1;
@@ -191,7 +176,7 @@ impl TextFinder {
         }
     }
 
-    /// Adds a piece without text, unless the last piece has the same effect.
+    /// Adds a separator unless the last piece has the same effect.
     fn push(&mut self, kind: PieceKind) {
         let said = self.pieces.last().map(|piece| piece.kind);
         let is_said = said.is_none()
@@ -214,8 +199,7 @@ fn has_attribute(html: &[u8], tag: &Tag, wanted: &[u8]) -> bool {
     tag.attributes(html).any(|(name, _)| name.eq_ignore_ascii_case(wanted))
 }
 
-/// Returns true if an element's attributes hide it. An element with `hidden=until-found` counts as
-/// shown, because people can find its text.
+/// `hidden=until-found` counts as shown, because people can find its text.
 pub(crate) fn is_hidden(html: &[u8], tag: &Tag) -> bool {
     let value = |range: ByteRange| html.get(range).unwrap_or_default();
     tag.attributes(html).any(|(name, range)| match name.len() {
@@ -227,8 +211,7 @@ pub(crate) fn is_hidden(html: &[u8], tag: &Tag) -> bool {
     })
 }
 
-/// Returns true if a `style` attribute hides its element. Recognizes only simple declarations,
-/// without a style sheet parser.
+/// Recognizes only simple declarations, without a style sheet parser.
 fn hides(style: &[u8]) -> bool {
     let style = style.get(..MAX_STYLE_BYTES).unwrap_or(style);
     style.split(|byte| *byte == b';').any(|declaration| {

@@ -1,16 +1,10 @@
 //! Tracks the open elements that decide whether text is shown, and whether it is preformatted.
-//!
-//! This is not a tree. It keeps only elements that start lines, inline elements that hide their
-//! content, and elements inside hidden ones. This is enough for an end tag to find its element,
-//! unless inline elements are nested wrongly. At most [`MAX_DEPTH`] elements are kept. A deeper
-//! element ends together with the innermost element that is kept.
 
 use super::element::{Element, Flow, Sibling};
 
-/// Maximum nesting that is tracked. Browsers keep 512 levels, inline elements included.
+/// Maximum nesting that is tracked. A deeper element ends together with the innermost tracked one.
 const MAX_DEPTH: usize = 256;
 
-/// An open element.
 #[derive(Debug, Clone, Copy)]
 struct OpenElement {
     element: Element,
@@ -18,7 +12,6 @@ struct OpenElement {
     is_preformatted: bool,
 }
 
-/// The open elements, and counts derived from them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OpenElements {
     open: Vec<OpenElement>,
@@ -27,17 +20,14 @@ pub(super) struct OpenElements {
 }
 
 impl OpenElements {
-    /// Returns true if the current element's content is not shown.
     pub(super) fn is_hidden(&self) -> bool {
         self.hidden > 0
     }
 
-    /// Returns how many preformatted elements are open.
     pub(super) fn preformatted(&self) -> usize {
         self.preformatted
     }
 
-    /// Ends the elements that a start tag ends implicitly.
     pub(super) fn close_before(&mut self, element: &Element) {
         let is_paragraph = |open: &OpenElement| open.element.sibling == Sibling::Paragraph;
         if element.ends_paragraph() && self.open.last().is_some_and(is_paragraph) {
@@ -64,7 +54,6 @@ impl OpenElements {
         }
     }
 
-    /// Opens an element.
     pub(super) fn push(&mut self, element: Element, is_hidden: bool) {
         let is_inline = matches!(element.flow, Flow::Inline | Flow::Apart);
         if self.open.len() >= MAX_DEPTH || (is_inline && !is_hidden && !self.is_hidden()) {
@@ -76,7 +65,6 @@ impl OpenElements {
         self.open.push(OpenElement { element, is_hidden, is_preformatted });
     }
 
-    /// Ends the innermost element with this name, and the open elements inside it.
     pub(super) fn close(&mut self, element: &Element) {
         for (at, open) in self.open.iter().enumerate().rev() {
             if open.element.name == element.name {

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-/// Default maximum bytes in a page's text. Nearly all texts are shorter: the median is 2 KiB.
+/// Default maximum size in bytes for a page's text. The median is 2 KiB.
 pub const DEFAULT_TEXT_BYTES: usize = 64 << 10;
 
 /// How much text is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextRequest {
-    /// Maximum text length in bytes.
+    /// Maximum text length in bytes. Text beyond this limit is dropped.
     pub max_bytes: usize,
 }
 
@@ -23,9 +23,9 @@ impl Default for TextRequest {
 pub struct PageText {
     /// The lines, separated by line feeds.
     pub text: String,
-    /// True if the page has more text.
+    /// True if this page has more text.
     pub is_truncated: bool,
     /// How many preformatted blocks were skipped, because they are drawings or were the first text
-    /// on the page.
+    /// on this page.
     pub drawings_left_out: usize,
 }

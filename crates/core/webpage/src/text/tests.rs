@@ -87,7 +87,6 @@ fn hidden_content_is_omitted() {
         ("<table><tr><td hidden>a</td><td>b</table>c", "b\nc"),
         ("<table><tr hidden><td>a<td>b<tr><td>c</table>", "c"),
         ("<div hidden><table><tr><td></div>a</table></div>b", "b"),
-        // An end tag without an open element ends nothing.
         ("<div hidden></section></b></p>a</div>b", "b"),
         ("<section><div hidden>a</section>b", "b"),
         ("<div hidden><script>'</div>'</script>a</div>b", "b"),
@@ -130,11 +129,9 @@ fn preformatted_text_keeps_its_lines_and_drawings_are_omitted() {
         ("a<pre>####\nb</pre>c", "a\nc"),
         ("a<pre>\u{2554}\u{2550}\u{2557}</pre>c", "a\nc"),
         ("a<pre>let a = 1;\nlet b = 2;</pre>c", "a\nlet a = 1;\nlet b = 2;\nc"),
-        // The block is the first text on the page.
         ("<pre>welcome</pre>c", "c"),
         ("<pre> </pre><pre>welcome</pre><p>c", "c"),
         ("<pre>welcome</pre><pre>to it</pre>", "to it"),
-        // The page has no other text.
         ("<pre>log of a day\nb</pre>", "log of a day\nb"),
         ("<pre>log of a day\nb", "log of a day\nb"),
         ("<pre>####\nb</pre>", ""),

@@ -1,10 +1,9 @@
-//! Writes the text: folds white space, breaks lines, and buffers each preformatted block until its
-//! end, because only a complete block can be recognized as a drawing.
+//! Folds white space and breaks lines. Preformatted blocks are buffered, because only a complete
+//! block can be recognized as a drawing.
 
 use super::page_text::PageText;
 use crate::ascii_art::is_ascii_art;
 
-/// The separator before the next character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Gap {
     None,
@@ -12,17 +11,14 @@ enum Gap {
     Line,
 }
 
-/// Text while it is being written.
 pub(super) struct TextWriter {
     max_bytes: usize,
     written: PageText,
     gap: Gap,
-    /// How many nested preformatted blocks are open. `block` contains the lines of the outermost
-    /// one.
+    /// Nesting depth of preformatted blocks. `block` contains the lines of the outermost one.
     blocks: usize,
     block: String,
-    /// A preformatted block that was the first text on the page. This block is skipped if other
-    /// text follows.
+    /// A preformatted block before all other text, which is skipped if other text follows.
     first_block: Option<String>,
 }
 
@@ -38,16 +34,14 @@ impl TextWriter {
         }
     }
 
-    /// Returns true if no more text is accepted.
     pub(super) fn is_full(&self) -> bool {
         self.written.is_truncated
     }
 
-    /// Adds text. White space is folded unless this is inside a preformatted block.
     pub(super) fn text(&mut self, text: &str) {
         if self.blocks > 0 {
-            // Only a complete block can be recognized as a drawing, so buffer up to twice the
-            // requested length.
+            // Allow more than `max_bytes`, because invisible marks and white space at line ends are
+            // removed later.
             let free = (2 * self.max_bytes).saturating_sub(self.block.len());
             let end = text.floor_char_boundary(free);
             self.block.push_str(text.get(..end).unwrap_or_default());
@@ -65,7 +59,6 @@ impl TextWriter {
         }
     }
 
-    /// Separates the words before and after.
     pub(super) fn space(&mut self) {
         if self.blocks > 0 {
             self.block.push(' ');
@@ -73,7 +66,6 @@ impl TextWriter {
         self.gap = self.gap.max(Gap::Space);
     }
 
-    /// Breaks the line before the next text.
     pub(super) fn line_break(&mut self) {
         if self.blocks > 0 && !self.block.is_empty() && !self.block.ends_with('\n') {
             self.block.push('\n');
@@ -105,10 +97,9 @@ impl TextWriter {
         self.gap = Gap::Line;
     }
 
-    /// Adds lines without folding them.
     pub(super) fn lines(&mut self, block: &str) {
         for line in block.split('\n') {
-            // A tab becomes one space, and so does any other control character that is white space.
+            // A tab becomes one space, as does any other control character that is white space.
             let as_space = |c: char| if c.is_control() { ' ' } else { c };
             let line: String = line.chars().filter(|c| !is_removed(*c)).map(as_space).collect();
             let line = line.trim_end();
@@ -125,9 +116,7 @@ impl TextWriter {
         self.written.text.is_empty()
     }
 
-    /// Adds characters without folding, after the gap.
     fn word(&mut self, word: &str) {
-        // Nearly all words are plain ASCII. Nothing needs to be removed from them.
         let is_shown = word.bytes().all(|byte| (b' '..0x7f).contains(&byte));
         if word.is_empty() || (!is_shown && word.chars().all(is_removed)) {
             return;
@@ -159,7 +148,6 @@ impl TextWriter {
             self.blocks = 1;
             self.end_block();
         }
-        // The page contains no text except this block, so write the block.
         if let Some(block) = self.first_block.take() {
             self.lines(&block);
         }
@@ -167,8 +155,8 @@ impl TextWriter {
     }
 }
 
-/// Returns true for invisible characters: control characters, and those that mark where a word may
-/// be broken.
+/// Returns true for soft hyphens and other invisible marks, and for control characters except white
+/// space.
 fn is_removed(character: char) -> bool {
     (character.is_control() && !character.is_whitespace())
         || matches!(character, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}')

@@ -1,8 +1,4 @@
-//! An allocator that counts, per thread, the peak memory during a closure and the total bytes that
-//! the closure allocates.
-//!
-//! This module contains the only unsafe code in this crate's tests. It passes every call unchanged
-//! to the system's allocator, and `GlobalAlloc` requires nothing else.
+//! An allocator that counts, per thread, the peak memory and the total allocations of a closure.
 #![allow(unsafe_code, reason = "a global allocator is an unsafe trait; see above")]
 
 use std::{
@@ -10,12 +6,10 @@ use std::{
     cell::Cell,
 };
 
-/// The memory that a closure used, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// Peak bytes in use, without the bytes that were in use before.
+    /// Peak memory, without what was in use before.
     pub(crate) peak: usize,
-    /// Total bytes allocated.
     pub(crate) total: usize,
 }
 
@@ -34,7 +28,7 @@ thread_local! {
 struct Counting;
 
 fn count(change: isize) {
-    // While a thread ends, its counters may already be destroyed. Nothing reads them at that point.
+    // While a thread ends, its counters may already be destroyed, but nothing reads them then.
     let _ = COUNTERS.try_with(|cell| {
         let mut counters = cell.get();
         counters.live += change;
@@ -70,8 +64,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Runs the closure and returns its memory use. The memory of the closure's result counts as in
-/// use.
+/// Runs the closure and returns its memory use, which includes its result.
 pub(crate) fn taken<T>(run: impl FnOnce() -> T) -> (T, Taken) {
     let before = COUNTERS.with(|cell| {
         let mut counters = cell.get();

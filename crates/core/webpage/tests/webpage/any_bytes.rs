@@ -1,4 +1,4 @@
-//! Any bytes give a result, and no result exceeds its limits.
+//! Any bytes yield a result within the limits.
 
 use everytab_webpage::{
     CrawlDelay, PortList, RobotsTxt, TextRequest, Verdict,
@@ -74,7 +74,6 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
     vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// Pieces of sitemaps.
 fn sitemap_soup() -> impl Strategy<Value = Vec<u8>> {
     let pieces = [
         "<?xml version='1.0' encoding='utf-16'?>",

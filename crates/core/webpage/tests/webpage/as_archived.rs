@@ -1,4 +1,4 @@
-//! Home pages in archives: from a record's bytes to the page's content.
+//! Home pages in archives, from a record's bytes to the page's content.
 
 use std::io::Write;
 
@@ -14,7 +14,6 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Creates a record with the given headers. Their lines end with `line_end`.
 fn record(version: &str, fields: &[&str], line_end: &str, block: &[u8]) -> Vec<u8> {
     let mut head = format!("{version}{line_end}WARC-Target-URI: https://a.example/b/{line_end}");
     for field in fields {
@@ -62,7 +61,7 @@ fn rewritten_fields_and_wrong_lengths_change_nothing() {
     }
 }
 
-/// The crawl from August 2018 has an empty line before each body (commoncrawl/nutch 5).
+/// The August 2018 crawl has an empty line before each body (issue 5 in commoncrawl/nutch).
 #[test]
 fn an_extra_line_before_a_body_hides_nothing() {
     let text = format!("\u{feff}{PAGE}");
@@ -77,7 +76,6 @@ fn an_extra_line_before_a_body_hides_nothing() {
     ];
     for (what, coding, body) in bodies {
         let stored = [b"\r\n", body.as_slice()].concat();
-        // With the body's length, without it, and with a length for another form of the body.
         for length in [format!("Content-Length: {}\r\n", body.len()), String::new(), {
             "Content-Length: 1\r\n".into()
         }] {
@@ -103,7 +101,6 @@ fn codings_that_an_archive_kept_are_removed() {
     assert_is_the_page(&page(both, &chunks(&gzipped)), both);
     assert_is_the_page(&page("Content-Encoding: gzip\r\n", &gzipped), "gzip");
     assert_is_the_page(&page("Transfer-Encoding: chunked\r\n", &chunks(PAGE.as_bytes())), "chunks");
-    // Content-Length belongs to the encoded body, or is wrong.
     let both = "Content-Length: 5\r\nContent-Encoding: gzip\r\n";
     assert_is_the_page(&page(both, &gzipped), both);
 }
@@ -118,7 +115,6 @@ fn records_in_all_forms_contain_the_same_page() {
                 let plain = record(version, &["WARC-Type: response"], line_end, block);
                 assert_is_the_page(&page_of(&plain), version);
                 assert_is_the_page(&page_of(&gzip(&plain)), version);
-                // One record in two members.
                 let (first, second) = plain.split_at(plain.len() / 2);
                 let mut items = Records::new(&plain, Limits::default());
                 assert_eq!(items.next().unwrap().0, 0);
@@ -192,7 +188,7 @@ fn records_without_a_response_are_skipped_and_counted() {
     let is_page = |kind: &RecordType| *kind == RecordType::Response;
     assert_eq!(records.len(), 2 * kinds.len());
     assert_eq!(records.iter().filter(|r| is_page(&r.record_type)).count(), kinds.len());
-    // A revisit also contains a response, whose body is in another record. The other types do not.
+    // A revisit also contains a response, whose body is in another record.
     let readable = records.iter().filter(|record| record.http_response().is_ok()).count();
     assert_eq!(readable, kinds.len() + 1);
 }

@@ -1,6 +1,5 @@
-//! Real pages from the test corpus. The repository does not contain it: its directory is
-//! `EVERYTAB_CORPUS`, by default `../shared/corpus` next to the workspace. Without it, each test
-//! prints a line and passes.
+//! Real pages from the test corpus in `EVERYTAB_CORPUS`, by default `../shared/corpus` next to the
+//! workspace. Without it, each test prints a line and passes.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +11,6 @@ use everytab_commoncrawl::warc::{Limits, read_record};
 use everytab_webpage::{Page, TitleState, understand};
 use serde_json::Value;
 
-/// Returns the corpus's directory, if it exists.
 pub(crate) fn corpus() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/corpus");
     let folder = std::env::var_os("EVERYTAB_CORPUS").map_or_else(beside, PathBuf::from);
@@ -23,7 +21,6 @@ pub(crate) fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// Returns the decompressed page that an expectation describes.
 pub(crate) fn unpacked(path: &Path) -> Vec<u8> {
     let mut body = Vec::new();
     let file = std::fs::File::open(path).unwrap();
@@ -54,7 +51,6 @@ fn every_corpus_page_gives_its_title_charset_and_icon_links() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Reads a page like `inspect warc` and the warc job: record, HTTP message, page.
 #[test]
 fn every_archived_page_gives_its_title_charset_and_icon_links() {
     let Some(corpus) = corpus() else { return };
@@ -78,9 +74,8 @@ fn every_archived_page_gives_its_title_charset_and_icon_links() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Compares a page with the result on which html5lib and lexbor agree. Both decode a page without a
-/// declared encoding as windows-1252. This crate detects UTF-8, and then their result for UTF-8
-/// counts.
+/// Compares a page with the result on which html5lib and lexbor agree. If this crate detects UTF-8,
+/// their result for UTF-8 counts, because they do not detect it.
 fn check(name: &str, page: &Value, found: &Page, wrong: &mut Vec<String>) {
     let is_declared = page["encoding_source"] != "default";
     let in_utf8 = &page["title_if_utf8"];
@@ -96,8 +91,6 @@ fn check(name: &str, page: &Value, found: &Page, wrong: &mut Vec<String>) {
     check_links(name, page, found, wrong);
 }
 
-/// Compares `rel`, `type` and `sizes` for every icon link, and its resolved URL if the page's URL
-/// is known.
 fn check_links(name: &str, page: &Value, found: &Page, wrong: &mut Vec<String>) {
     let is_icon =
         |token: &str| ["icon", "apple-touch-icon", "apple-touch-icon-precomposed"].contains(&token);

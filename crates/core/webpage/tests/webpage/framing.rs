@@ -1,5 +1,4 @@
-//! Framing by the table that `make oracle` compares with Chromium (suites/framing.tsv): response
-//! headers as bytes, from an archive's record to the verdict.
+//! Framing by the table that `make oracle` compares with Chromium (suites/framing.tsv).
 
 use everytab_commoncrawl::warc::{Limits, read_record};
 use everytab_webpage::{Framing, understand};
@@ -7,11 +6,11 @@ use url::Url;
 
 const TABLE: &str = include_str!("suites/framing.tsv");
 
-/// The body that the oracle serves: policies in `meta` elements have no effect.
+/// The body that the oracle serves. Policies in `meta` elements have no effect.
 const BODY: &str = "<!doctype html><meta http-equiv=X-Frame-Options content=DENY>\n\
     <meta http-equiv=Content-Security-Policy content=\"frame-ancestors 'none'\"><title>t</title>";
 
-/// Columns in a row: Chromium's result, our result, and the header lines.
+/// Columns: Chromium's result, our result, and the header lines.
 fn rows() -> impl Iterator<Item = [&'static str; 3]> {
     TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -19,8 +18,7 @@ fn rows() -> impl Iterator<Item = [&'static str; 3]> {
     })
 }
 
-/// Converts header lines to bytes: `\n` ends a line with CR LF, `\t` is a tab, and `\xHH` is any
-/// byte.
+/// Decodes header lines: `\n` ends a line with CR LF, `\t` is a tab, and `\xHH` is any byte.
 fn unescaped(written: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut parts = written.split('\\');
@@ -40,7 +38,6 @@ fn unescaped(written: &str) -> Vec<u8> {
     bytes
 }
 
-/// Reads the page from an archive's record with these header lines.
 fn framing(written: &str) -> Framing {
     let fields = unescaped(written);
     let mut block = b"HTTP/1.1 200 OK\r\nServer: x\r\n".to_vec();

@@ -1,7 +1,5 @@
-//! Compares links with those that a general HTML rewriter finds: on generated tag soup, and on real
-//! pages from the test corpus. The repository does not contain this corpus: its directory is
-//! `EVERYTAB_CORPUS`, by default `../shared/corpus` next to the workspace. Without it, this test
-//! prints a line and passes.
+//! Compares links with those of a general HTML rewriter, on generated tag soup and on the test
+//! corpus (see `corpus.rs`).
 
 use std::collections::BTreeMap;
 
@@ -25,8 +23,8 @@ fn ours(url: &str, html: &str) -> Vec<FoundLink> {
     found.links.into_iter().map(link).collect()
 }
 
-/// The pieces contain no foreign content, because the rewriter does not keep foreign elements.
-/// Templates are complete, because the rewriter ends them with any element around them.
+/// Without foreign content, which the rewriter ignores, and with complete templates, because the
+/// rewriter ends them with any element around them.
 const PIECES: [&str; 61] = [
     "<a href=/x>",
     "<A HREF='y z' REL=NoFollow>",
@@ -103,7 +101,6 @@ proptest! {
     }
 }
 
-/// Pages whose links were compared.
 #[derive(Default)]
 struct Compared {
     pages: usize,
@@ -112,7 +109,6 @@ struct Compared {
 }
 
 impl Compared {
-    /// Compares a page's links. Both readers use UTF-8.
     fn page(&mut self, name: &str, url: &str, body: &[u8]) {
         let charset = understand(url, &[], body).charset;
         let encoding = encoding_rs::Encoding::for_label(charset.as_bytes()).unwrap();

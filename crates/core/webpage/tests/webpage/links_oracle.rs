@@ -1,8 +1,5 @@
-//! An independent link reader: elements by `lol_html`, a general HTML rewriter, and URLs by the
-//! standards' plain steps.
-//!
-//! It does not track foreign content as the scanner does: `lol_html` keeps no foreign elements, so
-//! the two may differ on pages with drawings and formulas in which tags are missing.
+//! An independent link reader that uses `lol_html`, a general HTML rewriter. It ignores foreign
+//! content, so the results may differ on drawings and formulas.
 
 use std::{borrow::Cow, cell::RefCell, ops::Range};
 
@@ -15,13 +12,12 @@ use url::Url;
 
 const HTML_NAMESPACE: &str = "http://www.w3.org/1999/xhtml";
 
-/// Memory in bytes that the rewriter may use, enough for about 150,000 open elements.
+/// The rewriter's memory limit in bytes.
 const MAX_BYTES: usize = 32 << 20;
 
-/// A link: the markup that names it, its URL, and whether its `rel` contains `nofollow`.
+/// Markup that contains this link, its URL, and whether its `rel` contains `nofollow`.
 pub(crate) type FoundLink = (LinkOrigin, String, bool);
 
-/// Returns the links on a page in UTF-8, all requisites included.
 pub(crate) fn links(page_url: &str, html: &str) -> Vec<FoundLink> {
     let mut found = read(html, 0);
     found.attributes.sort_by_key(|(at, ..)| *at);
@@ -64,12 +60,10 @@ struct Elements {
     base: Option<String>,
     /// Position, origin, attribute value, nofollow.
     attributes: Vec<(usize, LinkOrigin, String, bool)>,
-    /// The content of `noscript` elements.
     noscripts: Vec<Range<usize>>,
     awaits_noscript: bool,
 }
 
-/// Reads a page or a `noscript`'s content, which starts at `offset` in the page.
 fn read(html: &str, offset: usize) -> Elements {
     let found = RefCell::new(Elements::default());
     let mut settings = Settings::new()
@@ -88,7 +82,6 @@ fn read(html: &str, offset: usize) -> Elements {
         settings = settings.append_element_content_handler((Cow::Owned(selector), handler));
     }
     let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
-    // The only error is the memory limit. Elements that were found before it are kept.
     if rewriter.write(html.as_bytes()).is_ok() {
         rewriter.end().ok();
     } else {
@@ -134,7 +127,6 @@ fn noscript(found: &RefCell<Elements>, offset: usize) -> ElementContentHandlers<
 }
 
 impl Elements {
-    /// Returns true if the element counts, and resets the flag that the handler for templates set.
     fn counts(&mut self, element: &Element<'_, '_>) -> bool {
         !std::mem::take(&mut self.is_in_template) && element.namespace_uri() == HTML_NAMESPACE
     }
@@ -237,7 +229,6 @@ fn srcset(input: &str) -> Vec<String> {
     }
 }
 
-/// Returns a refresh's target if it is written in the usual way: `5; url=x`.
 fn refresh(content: &str) -> Option<String> {
     let (seconds, rest) = content.split_once([';', ','])?;
     seconds.trim().parse::<f64>().ok()?;

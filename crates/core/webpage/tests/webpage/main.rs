@@ -1,4 +1,4 @@
-//! Pages, generated and recorded. All tests are in one program, because linking takes long.
+//! Integration tests in one program, because linking takes long.
 
 #![allow(
     clippy::disallowed_methods,

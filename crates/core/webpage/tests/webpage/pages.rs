@@ -13,7 +13,6 @@ fn page(html: &str) -> Page {
     understand(URL, &headers, html.as_bytes())
 }
 
-/// Returns the title's text. `None` without a title.
 fn title(html: &str) -> Option<String> {
     let found = page(html).title;
     (found.state != TitleState::Absent).then_some(found.text)
@@ -352,7 +351,6 @@ fn the_favicon_url_keeps_the_port_but_not_the_user() {
     assert_eq!(candidates(&found).list[0].url, "https://site.example:8443/favicon.ico");
 }
 
-/// Pages with several MiB that would exhaust a tree builder's time, memory or stack.
 #[test]
 fn hostile_pages_give_their_readable_parts() {
     let after = "<link rel=icon href=/late>";

@@ -77,11 +77,9 @@ fn every_html5lib_tree_gives_its_title() {
 struct RobotsCase {
     name: String,
     robots: String,
-    /// Product token, URL, and true if it may be requested.
     checks: Vec<(String, String, bool)>,
 }
 
-/// Expands repetitions such as `{a*16652}`.
 fn long(text: &str) -> String {
     let mut whole = String::new();
     let mut rest = text;
@@ -95,7 +93,6 @@ fn long(text: &str) -> String {
     whole + rest
 }
 
-/// Returns path and query as written in the URL. Google's matcher uses them unchanged.
 fn path_and_query(url: &str) -> &str {
     let after = url.split_once("://").map_or(url, |(_, rest)| rest);
     after.find('/').map_or("", |at| &after[at..])
@@ -119,8 +116,7 @@ fn every_case_in_googles_robots_suite_is_decided_alike() {
     assert!(wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The cases in Google's TestGetPathParamsQuery except URLs without a scheme. These cannot occur
-/// here, because a requested path is always taken from a parsed URL.
+/// Google's cases in TestGetPathParamsQuery, except URLs without a scheme, which cannot occur here.
 #[test]
 fn the_requested_path_equals_googles() {
     for (url, path) in [

@@ -1,7 +1,4 @@
-//! Buffers the values in one column of a row group until they are written.
-//!
-//! Invariant: a column's strings share one allocation, so the overhead per value is only a few
-//! bytes. This module does not depend on column names.
+//! Buffers one column's values until its row group is written. Strings share one allocation.
 
 use std::mem::take;
 
@@ -12,13 +9,12 @@ use parquet::{
     errors::{ParquetError, Result},
 };
 
-/// Values that are passed to the parquet crate together.
+/// Maximum strings or levels that are passed to the parquet crate in one call.
 const BATCH_VALUES: usize = 1_024;
-/// Definition levels of a value and of a null in an optional column.
+/// Definition levels in an optional column.
 const VALUE: i16 = 1;
 const NULL: i16 = 0;
 
-/// One value in a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Value<'a> {
     Bytes(Option<&'a [u8]>),
@@ -26,11 +22,9 @@ pub(super) enum Value<'a> {
     Long(Option<i64>),
 }
 
-/// A column's values. For a null, only a level is stored.
 #[derive(Debug)]
 pub(super) struct ColumnBuffer {
     values: Values,
-    /// One level per row. `None` if the column does not allow nulls.
     levels: Option<Vec<i16>>,
 }
 
@@ -59,8 +53,8 @@ impl ColumnBuffer {
         Self { values, levels: is_optional.then(Vec::new) }
     }
 
-    /// Adds a value and returns its size in bytes. If the column does not allow nulls, a null
-    /// becomes an empty string or zero.
+    /// Adds a value and returns its size in bytes. If this column has no nulls, a null becomes an
+    /// empty string or zero.
     pub(super) fn push(&mut self, value: Value<'_>) -> usize {
         let is_null = matches!(value, Value::Bytes(None) | Value::Int(None) | Value::Long(None));
         if let Some(levels) = &mut self.levels {
@@ -84,12 +78,11 @@ impl ColumnBuffer {
                 values.push(value.unwrap_or_default());
                 size_of::<i64>()
             }
-            // This does not happen, because values are in the schema's order. A test checks this.
+            // Unreachable, because values are in the schema's order. A test checks this.
             (Values::Bytes(..) | Values::Int(_) | Values::Long(_), _) => 0,
         }
     }
 
-    /// Writes the values into a column chunk, and empties the buffer.
     pub(super) fn write(&mut self, writer: &mut ColumnWriter<'_>) -> Result<()> {
         let levels = self.levels.as_mut().map(take);
         let levels = levels.as_deref();
@@ -112,12 +105,11 @@ impl ColumnBuffer {
             (Values::Long(values), ColumnWriter::Int64ColumnWriter(writer)) => {
                 writer.write_batch(&take(values), levels, None).map(drop)
             }
-            _ => Err(ParquetError::General("a column has the type of another".into())),
+            _ => Err(ParquetError::General("a column has an unexpected type".into())),
         }
     }
 }
 
-/// Calls `write` with batches of values and their levels.
 fn in_batches<T>(
     mut values: impl Iterator<Item = T>,
     levels: Option<&[i16]>,

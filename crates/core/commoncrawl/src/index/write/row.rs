@@ -1,8 +1,4 @@
-//! An index row: a crawl's data about one capture, and the values derived from its URL.
-//!
-//! Invariants: rows have one order, which depends only on the row; a checked row can be written in
-//! every format in this crate, and the record that it names can be read. This module does not
-//! depend on parquet or the Public Suffix List.
+//! An index row, and the values derived from its URL.
 
 use std::net::Ipv4Addr;
 
@@ -15,56 +11,56 @@ use crate::{
     warc::write::Position,
 };
 
-/// Maximum size of a row's strings in bytes. Common Crawl's rows have about 700.
+/// Maximum size in bytes for a row's strings. Common Crawl's rows have about 700.
 pub const MAX_ROW_BYTES: usize = 256 << 10;
 /// Maximum characters of a URL in an error message.
 const MESSAGE_CHARACTERS: usize = 200;
 
-/// A hostname's suffix and domain. The caller looks them up in the Public Suffix List. A field is
-/// `None` if the host is an address, or if the list contains no match.
+/// A hostname's suffixes and domains in the Public Suffix List. A field is `None` for an address,
+/// or if the list has no match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostDomains<'a> {
-    /// The public suffix according to the list's section for registries, such as `com`.
+    /// Public suffix in the list's section for registries, such as `com`.
     pub registry_suffix: Option<&'a str>,
-    /// The registry suffix and the label before it, such as `googleapis.com`.
+    /// Registry suffix and the label before it, such as `googleapis.com`.
     pub registered_domain: Option<&'a str>,
-    /// The public suffix according to both sections of the list, such as `googleapis.com`.
+    /// Public suffix according to both sections of the list, such as `googleapis.com`.
     pub private_suffix: Option<&'a str>,
-    /// The private suffix and the label before it, such as `storage.googleapis.com`.
+    /// Private suffix and the label before it, such as `storage.googleapis.com`.
     pub private_domain: Option<&'a str>,
 }
 
-/// One capture.
+/// A capture with its data for the index.
 #[derive(Debug, Clone, Copy)]
 pub struct CaptureRow<'a> {
-    /// Requested URL, as serialized by the URL Standard.
+    /// Requested URL, serialized by the URL Standard.
     pub url: &'a str,
-    /// Suffix and domain of this URL's host.
+    /// Suffixes and domains for this URL's host.
     pub domains: HostDomains<'a>,
     /// Request time, in microseconds since 1970 UTC.
     pub fetch_time_micros: i64,
     /// Response status, up to 999.
     pub status: u16,
-    /// The target of a redirect, as an absolute URL.
+    /// Redirect target, as an absolute URL.
     pub redirect: Option<&'a str>,
-    /// The content's digest, as in the record: `sha256:` and 64 hexadecimal digits.
+    /// Content digest: `sha256:` and 64 hexadecimal digits.
     pub digest: Option<&'a str>,
     /// Media type sent by the server, without parameters.
     pub mime_type: Option<&'a str>,
     /// Media type detected from the content.
     pub mime_detected: Option<&'a str>,
-    /// Character encoding, as named by the Encoding Standard.
+    /// Character encoding, with its name in the Encoding Standard.
     pub charset: Option<&'a str>,
-    /// The content's languages by ISO 639-3, joined by commas.
+    /// Content languages as ISO 639-3 codes, joined by commas.
     pub languages: Option<&'a str>,
     /// Why the content is incomplete, as in `WARC-Truncated`.
     pub truncated: Option<&'a str>,
-    /// The record's id: `urn:uuid:` and a UUID.
+    /// Record id: `urn:uuid:` and a UUID.
     pub record_id: &'a str,
-    /// The archive's path below the bucket.
+    /// Archive path below the bucket.
     pub warc_filename: &'a str,
-    /// The record's position in the archive. Its offset, length and end must each fit an `i32`,
-    /// which is the columns' type.
+    /// Where this record is in the archive. Its offset, length and end must fit an `i32`, like the
+    /// columns.
     pub position: Position,
     /// The archive's segment, such as `4`.
     pub segment: &'a str,
@@ -74,39 +70,39 @@ pub struct CaptureRow<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the capture of {url:?} cannot be in an index: {reason}")]
 pub struct CaptureRowError {
-    /// The capture's URL, up to its first 200 characters.
+    /// First 200 characters of this capture's URL.
     pub url: String,
     /// The reason.
     pub reason: RowRefusal,
 }
 
-/// Why a capture cannot be in an index.
+/// Why this capture cannot be in an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RowRefusal {
     /// The URL is not an `http` or `https` URL, or is too long.
     #[error(transparent)]
     Url(#[from] CaptureUrlError),
     /// The year of the request time does not have four digits.
-    #[error("the year of its fetch has not four digits")]
+    #[error("the year of its fetch does not have four digits")]
     Time,
     /// The status is greater than 999.
     #[error("its status is greater than 999")]
     Status,
-    /// The record's id is not a UUID.
-    #[error("the id of its record is no urn:uuid:")]
+    /// The record id is not a UUID.
+    #[error("the id of its record is not a urn:uuid:")]
     RecordId,
-    /// The archive's path could lead out of the bucket.
+    /// This archive path could lead out of the bucket.
     #[error("the path of its archive is not relative")]
     WarcFilename,
     /// The record is empty, or does not end within the archive's first 2 GiB.
     #[error("its record does not end within the first 2 GiB of the archive, or is empty")]
     Position,
     /// The row's strings are too large.
-    #[error("its texts have more than {MAX_ROW_BYTES} bytes")]
+    #[error("its strings have more than {MAX_ROW_BYTES} bytes")]
     TooLarge,
 }
 
-/// A capture's sort key in an index: key, then time, then archive, then offset.
+/// A capture's sort key in an index: URL key, then time, archive and offset.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CaptureOrder {
     key: String,
@@ -123,13 +119,12 @@ impl CaptureOrder {
     }
 }
 
-/// Returns the first characters of a URL, for an error message.
 pub(crate) fn shortened(url: &str) -> String {
     url.chars().take(MESSAGE_CHARACTERS).collect()
 }
 
 impl<'a> CaptureRow<'a> {
-    /// Returns this capture's sort key in an index. Writers expect rows in ascending order.
+    /// Returns this capture's sort key.
     ///
     /// # Errors
     /// Returns an error if the capture cannot be in an index.
@@ -137,7 +132,6 @@ impl<'a> CaptureRow<'a> {
         self.checked().map(|checked| checked.order())
     }
 
-    /// Checks the row and computes the values derived from its URL.
     pub(crate) fn checked(&self) -> Result<CheckedRow<'a>, CaptureRowError> {
         CheckedRow::new(*self)
             .map_err(|reason| CaptureRowError { url: shortened(self.url), reason })
@@ -167,17 +161,13 @@ impl<'a> CaptureRow<'a> {
     }
 }
 
-/// A row that can be written.
 #[derive(Debug)]
 pub(crate) struct CheckedRow<'a> {
     pub(crate) row: CaptureRow<'a>,
-    /// The URL's key.
     pub(crate) key: String,
-    /// Request time as 14 digits.
     pub(crate) timestamp: String,
     url: HttpUrl<'a>,
     hostname: String,
-    /// The hostname's labels in reverse order, joined by dots. `None` for an address.
     reversed: Option<String>,
     record_id: [u8; 16],
     offset: i32,
@@ -222,7 +212,6 @@ impl<'a> CheckedRow<'a> {
         }
     }
 
-    /// Returns the row's values in the schema's order.
     pub(super) fn values(&self) -> [Value<'_>; COLUMN_COUNT] {
         let (row, url, domains) = (&self.row, &self.url, &self.row.domains);
         let label = |nth: usize| {
@@ -278,7 +267,6 @@ fn labels_from_last(hostname: &str) -> impl Iterator<Item = &str> {
     hostname.rsplit('.').filter(|label| !label.is_empty())
 }
 
-/// Returns the UUID's 16 bytes in a record id. The id may be in angle brackets.
 fn uuid_bytes(record_id: &str) -> Option<[u8; 16]> {
     let inner = record_id.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
     let uuid = inner.unwrap_or(record_id).strip_prefix("urn:uuid:")?;

@@ -1,11 +1,9 @@
-//! The columns of Common Crawl's table (`cc-index-table`, since CC-MAIN-2026-30): names, order,
-//! types, and nullability.
+//! The columns of Common Crawl's table (`cc-index-table`, since CC-MAIN-2026-30).
 
 use parquet::{basic::Type as PhysicalType, schema::types::Type};
 
 use super::columns::ColumnBuffer;
 
-/// A file's schema.
 pub(super) const SCHEMA: &str = "
 message cc_index {
     required binary url_surtkey (STRING);
@@ -41,10 +39,8 @@ message cc_index {
     required binary warc_segment (STRING);
 }
 ";
-/// Column count.
 pub(super) const COLUMN_COUNT: usize = 31;
 
-/// Returns an empty buffer for each column.
 pub(super) fn columns(schema: &Type) -> Vec<ColumnBuffer> {
     let buffer = |field: &Type| {
         let is_optional = field.is_optional();

@@ -1,9 +1,5 @@
-//! Removes records from a finished archive without moving the others, because their positions are
-//! stored elsewhere: a gzip member is replaced with one that has the same length.
-//!
-//! Invariants: the new member has exactly the old one's length and contains exactly one record, so
-//! every reader continues at the next member; it contains nothing of the old record except for the
-//! parts that the caller keeps.
+//! Removes a record from a finished archive without moving the others. Its gzip member is replaced
+//! with one that has the same length.
 
 use libdeflater::{CompressionLvl, Compressor, crc32};
 
@@ -13,28 +9,26 @@ use super::{
 };
 use crate::warc::Record;
 
-/// A gzip header without name, comment and time (RFC 1952 2.3).
+/// Gzip header without name, comment and time (RFC 1952 2.3).
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-/// Flag for a comment in the gzip header. We pad a member with such a comment, which ends with a
-/// zero byte.
+/// Flag for a comment in the gzip header. We use a comment, which ends with a zero byte, as
+/// padding.
 const HAS_COMMENT: u8 = 0x10;
-/// Maximum bytes in a stored deflate block (RFC 1951 3.2.4), and its header's bytes.
+/// Maximum stored deflate block length (RFC 1951 3.2.4).
 const MAX_STORED: usize = 65_535;
 const STORED_HEADER: usize = 5;
-/// The checksum and the length at a member's end.
+/// Total length of the checksum and the size at the end of a member.
 const GZIP_TRAILER: usize = 8;
-/// The date in a blank record.
 const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
-/// Returns a member with `length` bytes and a `metadata` record that contains only spaces. `None`
-/// if `length` is too small for a record.
+/// Returns a member with `length` bytes, whose `metadata` record contains only spaces. `None` if no
+/// record fits.
 #[must_use]
 pub fn blank_member(length: usize) -> Option<Vec<u8>> {
     let fits = |spaces: usize| stored_length(blank_record(spaces)?.len()).filter(|&n| n <= length);
     if fits(0).is_none() {
         return padded(compressed(&blank_record(0)?)?, length);
     }
-    // Find the maximum number of spaces that fit. A record with `length` spaces never fits.
     let (mut low, mut high) = (0, length);
     while high - low > 1 {
         let middle = low.midpoint(high);
@@ -46,9 +40,8 @@ pub fn blank_member(length: usize) -> Option<Vec<u8>> {
     padded(stored(&blank_record(low)?), length)
 }
 
-/// Returns a member with `length` bytes that contains the body of `response`, an HTTP response
-/// record, but not its URL, address and head. `None` if `response` is another kind of record, or if
-/// the result does not fit.
+/// Returns a member with `length` bytes that keeps only an HTTP response's body and date. `None` if
+/// `response` is not one, or if the result does not fit.
 #[must_use]
 pub fn anonymous_member(response: &Record, length: usize) -> Option<Vec<u8>> {
     let body = response.http_response().ok()?.body;
@@ -56,7 +49,8 @@ pub fn anonymous_member(response: &Record, length: usize) -> Option<Vec<u8>> {
     resource_member(&uri, &response.date()?, "application/octet-stream", &body, length)
 }
 
-/// Returns a member with `length` bytes and a `resource` record. `None` if the record does not fit.
+/// Returns a member with `length` bytes and a `resource` record. `None` if this record does not
+/// fit.
 #[must_use]
 pub fn resource_member(
     target_uri: &str,
@@ -95,7 +89,6 @@ fn compressed(record: &[u8]) -> Option<Vec<u8>> {
     Some(member)
 }
 
-/// Returns the length of a member that stores this many bytes without compression.
 fn stored_length(bytes: usize) -> Option<usize> {
     let blocks = bytes.div_ceil(MAX_STORED).checked_mul(STORED_HEADER)?;
     bytes.checked_add(blocks)?.checked_add(GZIP_HEADER.len() + GZIP_TRAILER)
@@ -112,12 +105,10 @@ fn stored(record: &[u8]) -> Vec<u8> {
         member.extend_from_slice(block);
     }
     member.extend(crc32(record).to_le_bytes());
-    // The length modulo 2^32 (RFC 1952 2.3.1).
     member.extend((record.len() as u32).to_le_bytes());
     member
 }
 
-/// Pads a member to `length` bytes with a comment in its header. `None` if the member is longer.
 fn padded(mut member: Vec<u8>, length: usize) -> Option<Vec<u8>> {
     let comment = length.checked_sub(member.len())?;
     if let Some(spaces) = comment.checked_sub(1) {

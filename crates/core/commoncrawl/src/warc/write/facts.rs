@@ -1,21 +1,18 @@
-//! The blocks with named values (`application/warc-fields`) that a crawl writes: about itself in
-//! `warcinfo`, and about one fetch in `metadata`.
-//!
-//! If WARC 1.1 defines a name (6.1, 6.6), we use it. Otherwise we use the name in Common Crawl's
-//! archives. This module does not depend on records.
+//! The named values in `warcinfo` and `metadata` records. Their names come from WARC 1.1 (6.1,
+//! 6.6), or else from Common Crawl's archives.
 
 use super::fields::{Fields, WriteError};
 
-/// A crawl's description of itself. Each archive starts with this.
+/// A crawl's description of itself, for each archive's `warcinfo` record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CrawlInfo<'a> {
     /// Program and version, such as `everytab-worker/0.1.0`.
     pub software: &'a str,
-    /// The crawl's operator, with a contact.
+    /// The crawl's operator, with contact details.
     pub operator: &'a str,
-    /// The `User-Agent` in requests.
+    /// The `User-Agent` header in requests.
     pub user_agent: &'a str,
-    /// How robots.txt is treated, such as `obey`.
+    /// The robots.txt policy, such as `obey`.
     pub robots: &'a str,
     /// The crawl's name.
     pub crawl: &'a str,
@@ -41,28 +38,27 @@ impl<'a> CrawlInfo<'a> {
     }
 }
 
-/// Facts about one fetch that are neither in the request nor in the response. `None` values are not
+/// Facts about one fetch that neither the request nor the response contains. `None` values are not
 /// written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FetchFacts<'a> {
-    /// Time from the request to the end of the response, in milliseconds.
+    /// Time from the request until the response ends, in milliseconds.
     pub fetch_time_ms: Option<u64>,
     /// The host's delay before the request, in milliseconds.
     pub delay_ms: Option<u64>,
-    /// Number of links from a seed to the URL.
+    /// Number of links between a seed and this URL.
     pub depth: Option<u16>,
-    /// URL of the page, or of the redirect, on which the URL was first found.
+    /// URL of the page or redirect where this URL was first found.
     pub via: Option<&'a str>,
-    /// Why the server's certificate is invalid, in one word.
+    /// Why the server's certificate is invalid, as one word.
     pub certificate: Option<&'a str>,
-    /// Character encoding, as named by the Encoding Standard.
+    /// Character encoding, with its name in the Encoding Standard.
     pub charset: Option<&'a str>,
-    /// The content's language by ISO 639-3.
+    /// The content's language as an ISO 639-3 code.
     pub language: Option<&'a str>,
 }
 
 impl FetchFacts<'_> {
-    /// Returns the `metadata` record's block.
     pub(super) fn block(&self) -> Result<Vec<u8>, WriteError> {
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         let text = |value: Option<&str>| value.map(str::to_owned);

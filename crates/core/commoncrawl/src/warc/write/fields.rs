@@ -1,6 +1,4 @@
-//! Builds a record's header.
-//!
-//! Invariant: no accepted value can end its line.
+//! Builds a record's header. Values that could end their line are rejected.
 
 use std::net::IpAddr;
 
@@ -10,19 +8,19 @@ pub enum WriteError {
     /// Writing to the output failed.
     #[error("cannot write the archive: {0}")]
     Output(#[from] std::io::Error),
-    /// A value contains a control character, or a name is invalid.
+    /// A value contains a control character, or this name is invalid.
     #[error("invalid {name} for a WARC header: {value:?}")]
     Field {
         /// Header name.
         name: String,
-        /// The first 80 characters of its value.
+        /// First 80 characters of this value.
         value: String,
     },
-    /// A response's head does not start with `HTTP/`, a request's head does not start with a
-    /// request line, or a head does not end with an empty line.
+    /// An HTTP head is incomplete, or does not start with `HTTP/` (response) or a request line
+    /// (request).
     #[error("the HTTP head is malformed")]
     HttpHead,
-    /// The compressor failed. This does not happen if the buffer is large enough.
+    /// The compressor failed, which only happens if its output buffer is too small.
     #[error("the record cannot be compressed")]
     Compress,
 }
@@ -48,7 +46,6 @@ impl Fields {
         self.add("WARC-IP-Address", &address.to_string())
     }
 
-    /// Returns the line `name: value` with its line end.
     pub(super) fn line(name: &str, value: &str) -> Result<String, WriteError> {
         let is_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let is_name = !name.is_empty() && name.chars().all(is_token);

@@ -1,16 +1,12 @@
-//! Builds a stored response's head, so that it describes the decoded body that is stored with it.
+//! Builds a stored response's head, which must match its decoded body.
 //!
-//! As in Common Crawl's archives, the prefix `X-Crawler-` is added to the names `Content-Encoding`
-//! and `Transfer-Encoding`, and to a `Content-Length` that differs from the stored body's length.
-//! Then the stored body's length is added.
+//! As in Common Crawl's archives, headers that no longer apply get the prefix `X-Crawler-`.
 
 use super::WriteError;
 use crate::warc::{headers::Headers, http::split_head};
 
-/// Builds the head for a response whose decoded body has `body_length` bytes.
-///
-/// Names and values cannot break the head: names that are not tokens (RFC 9110 5.6.2) are omitted,
-/// and control characters in values and in `reason` become spaces.
+/// Builds the head for a response with `body_length` bytes in its decoded body. Headers whose names
+/// are not tokens (RFC 9110 5.6.2) are omitted.
 pub fn http_head<'a>(
     status: u16,
     reason: &str,
@@ -24,9 +20,7 @@ pub fn http_head<'a>(
     head
 }
 
-/// Rewrites a head as received (status line, headers, perhaps an empty line) for a decoded body
-/// with `body_length` bytes. Names are converted to lower case, folded lines are joined, and fields
-/// are changed as in [`http_head`].
+/// Converts a head as received to one for a decoded body with `body_length` bytes.
 pub fn stored_head(raw: &[u8], body_length: u64) -> Vec<u8> {
     let (head, _) = split_head(raw);
     let line_end = head.iter().position(|byte| *byte == b'\n').unwrap_or(head.len());
@@ -44,14 +38,12 @@ pub fn stored_head(raw: &[u8], body_length: u64) -> Vec<u8> {
     stored
 }
 
-/// Checks that `head` starts with `HTTP/` and ends with an empty line.
 pub(super) fn check(head: &[u8]) -> Result<(), WriteError> {
     let (fields, rest) = split_head(head);
     let is_whole = head.starts_with(b"HTTP/") && rest.is_empty() && fields.len() < head.len();
     if is_whole { Ok(()) } else { Err(WriteError::HttpHead) }
 }
 
-/// Checks that `head` consists of a request line and fields, and ends with an empty line.
 pub(super) fn check_request(head: &[u8]) -> Result<(), WriteError> {
     let (fields, rest) = split_head(head);
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();

@@ -1,20 +1,20 @@
-//! Computes digests and record ids only from the records' content, so two archives with the same
-//! responses are identical.
+//! Computes digests and record ids from record contents only, so that identical responses yield
+//! identical archives.
 
 use sha2::{Digest, Sha256};
 
-/// Returns a SHA-256 digest over the concatenated parts in WARC's form: `sha256:` and 64
-/// hexadecimal digits in lower case.
+/// Returns the SHA-256 digest of the concatenated parts as `sha256:` and 64 lower-case hexadecimal
+/// digits.
 pub fn sha256_digest(parts: &[&[u8]]) -> String {
     format!("sha256:{}", hex::encode(sha256(parts)))
 }
 
-/// Returns a record id that depends only on the arguments: `urn:uuid:` and a version 8 UUID (RFC
-/// 9562 5.8) whose bits are taken from a SHA-256 digest over type, URI, date and payload digest.
+/// Returns a record id, `urn:uuid:` and a version 8 UUID (RFC 9562 5.8), that depends only on the
+/// arguments.
 pub fn record_id(kind: &str, target_uri: &str, date_micros: i64, payload_digest: &str) -> String {
     let date = date_micros.to_be_bytes();
     let parts = [kind.as_bytes(), target_uri.as_bytes(), &date, payload_digest.as_bytes()];
-    // Each part follows its length, so that different parts never yield the same bytes.
+    // Prefix each part with its length so that different parts cannot yield the same bytes.
     let lengths = parts.map(|part| (part.len() as u64).to_be_bytes());
     let mut all: Vec<&[u8]> = Vec::with_capacity(8);
     for (part, length) in parts.iter().zip(&lengths) {

@@ -1,10 +1,10 @@
 """Writes rows of an index in all variants that pyarrow and DuckDB can write.
 
     write.py FOLDER          the same rows in each variant; prints the names of the variants
-    write.py BUCKET CRAWL    writes a crawl's index again: each file holds other rows, and is
-                             written in another variant; prints how many files there are
+    write.py BUCKET CRAWL    rewrites a crawl's index files, each in another variant; prints the
+                             number of files
 
-The rows in FOLDER are 30,000 captures of 3,750 hosts in sorted order, and odd ones after them.
+The rows in FOLDER are 30,000 sorted captures of 3,750 hosts, followed by odd rows.
 """
 
 import datetime

@@ -1,4 +1,4 @@
-//! Tests that packed entries are read back, and that any bytes yield entries or an error.
+//! Packed entries are read back, and any bytes yield entries or an error.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Tests that shapes are closed correctly, and that chunks store this.
-//! crates/crawl/crawler/tests/crawl/novelty.rs crawls whole sites.
+//! Shapes are closed correctly, and chunks store this. crates/crawl/crawler/tests/crawl/novelty.rs
+//! crawls whole sites.
 
 use super::*;
 use crate::{
@@ -20,7 +20,6 @@ fn link(path: &str) -> Link {
     Link { url: url(path), attributes: Attributes::default(), via: None }
 }
 
-/// Creates a host with the given known pages and 20 others.
 struct Known {
     state: HostState,
     site: SiteUsage,
@@ -41,7 +40,6 @@ impl Known {
         merged.rejected.of(RejectReason::TrapShape)
     }
 
-    /// Adds a page's content, and marks the page as captured.
     fn says(&mut self, path: &str, lines: &[u32], links: &[Link]) -> Option<PageSays> {
         let says = self.state.note_page((url(path).hash(), path), lines, links, &self.rules);
         self.state.finish(url(path).hash(), FinalState::Captured);
@@ -57,7 +55,6 @@ fn numbered(start: &str, count: u32) -> Vec<String> {
     (0..count).map(|n| format!("{start}{n}")).collect()
 }
 
-/// Returns lines that are unique to `n`.
 fn own(n: u32) -> Vec<u32> {
     (0..8).map(|line| (n * 16 + line + 1).wrapping_mul(0x0202_8ace) & !3).collect()
 }
@@ -81,11 +78,9 @@ fn pages_that_repeat_others_close_their_shape_and_new_ones_keep_theirs_open() {
     assert!(known.is_closed("/day/49") && !known.is_closed("/news/49"));
     assert_eq!(known.merge(numbered("/day/", 60)), 10);
     assert_eq!(known.merge(numbered("/news/", 60)), 0);
-    // Submitted URLs are fetched even if their shape is closed.
     assert!(!known.state.is_of_trap(&url("/day/49"), LinkFlags::SEED, &known.rules));
     let submitted = Link::submitted(url("/day/70"), false, 0);
     assert_eq!(known.state.merge([submitted], &known.rules, &mut known.site).new, 1);
-    // For each page that is marked as left, the site's budget has room for another page.
     let (pages, finished) = (known.site.pages, url("/day/49").hash());
     assert_eq!(known.state.leave_trap(finished, &mut known.site), FinishEffect::Finished);
     assert_eq!(known.state.leave_trap(finished, &mut known.site), FinishEffect::AlreadyFinished);
@@ -197,8 +192,8 @@ fn page_content_is_packed_once_the_page_is_finished() {
     assert_eq!(both.unwrap().state, known.state);
 }
 
-/// If a holder died after it recorded the debts of pages but before it recorded the pages, these
-/// pages used to be marked as left.
+/// If a holder died after it recorded the debts of pages but before it recorded these pages, they
+/// used to be marked as left.
 #[test]
 fn debts_are_packed_once_their_pages_are_finished() {
     let mut known = Known::new(rules(5), numbered("/day/", 50));
@@ -217,7 +212,6 @@ fn debts_are_packed_once_their_pages_are_finished() {
     let before = std::mem::replace(&mut known.state, unpacked.unwrap().state);
     assert!(!known.is_closed("/day/49"), "the pages that closed it will be fetched again");
     known.state = before;
-    // The order of the pages does not affect the result.
     for path in fetched.iter().rev() {
         known.state.finish(url(path).hash(), FinalState::Captured);
     }
@@ -227,7 +221,7 @@ fn debts_are_packed_once_their_pages_are_finished() {
     assert!(known.is_closed("/day/49"));
 }
 
-/// Each page has three hundred lines from a template, and one unique sentence.
+/// Each page has three hundred lines of a template, and one unique sentence.
 #[test]
 fn one_sentence_is_new_content_however_long_the_template_is() {
     let mut known = Known::new(rules(5), numbered("/shop/", 50));

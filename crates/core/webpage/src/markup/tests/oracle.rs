@@ -1,8 +1,8 @@
 //! The oracle for [`crate::markup`]: finds the same elements with `lol_html`, a general HTML
 //! rewriter.
 //!
-//! `lol_html` keeps no tree. It reports an SVG `title`, which is an integration point, as HTML. We
-//! distinguish the two by their text: only an HTML `title` switches the tokenizer to RCDATA.
+//! `lol_html` reports an SVG `title` as HTML. We recognize an HTML `title` by its text, because
+//! only this switches the tokenizer to RCDATA.
 
 use std::{borrow::Cow, cell::RefCell, sync::LazyLock};
 
@@ -19,8 +19,7 @@ use crate::{
     tokens::ByteRange,
 };
 
-/// Memory in bytes that the tokenizer may use. This is enough for about 150,000 open elements. If a
-/// page is nested deeper, only the elements before this point are found.
+/// The tokenizer's memory limit in bytes, enough for about 150,000 open elements.
 const MAX_TOKENIZER_BYTES: usize = 32 << 20;
 
 const HTML_NAMESPACE: &str = "http://www.w3.org/1999/xhtml";
@@ -36,7 +35,7 @@ static IN_FOREIGN: LazyLock<Option<Selector>> =
     LazyLock::new(|| "svg title, math title".parse().ok());
 
 /// Returns true if `lol_html` may misread the page: after `<iframe a=>`, without a value, any end
-/// tag ends the element's text. Only elements with raw text are affected.
+/// tag ends the element's text.
 pub(crate) fn misreads(html: &[u8]) -> bool {
     let starts_raw_text = |tag: &[u8]| {
         let name = tag.split(|byte| !byte.is_ascii_alphabetic()).nth(1).unwrap_or_default();
@@ -51,7 +50,6 @@ pub(crate) fn misreads(html: &[u8]) -> bool {
     html.iter().enumerate().any(is_value_missing)
 }
 
-/// Reads the page. With `wants_meta` it also reads the encoding from `meta` elements.
 pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) -> Markup {
     let found = RefCell::new(OracleReader::new(html, is_icon));
     let title = element(&found, OracleReader::title).text(|chunk: &mut TextChunk<'_>| {
@@ -84,7 +82,7 @@ pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) ->
         settings = settings.append_element_content_handler(handler);
     }
     let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
-    // The only error is the memory limit. Elements that were found before it are kept.
+    // The only error is the memory limit. Elements found before it are kept.
     if rewriter.write(html).is_ok() {
         rewriter.end().ok();
     } else {
@@ -93,7 +91,6 @@ pub(crate) fn read(html: &[u8], is_icon: fn(&[u8]) -> bool, wants_meta: bool) ->
     found.into_inner().finish()
 }
 
-/// Returns a handler that passes an element to the reader.
 fn element<'h, 'a: 'h>(
     found: &'h RefCell<OracleReader<'a>>,
     handler: fn(&mut OracleReader<'a>, &Element<'_, '_>),
@@ -104,7 +101,6 @@ fn element<'h, 'a: 'h>(
     })
 }
 
-/// A title element that has not ended.
 struct OpenTitle {
     /// True if this may be an SVG or MathML title. RCDATA text proves an HTML title.
     in_foreign: bool,
@@ -144,7 +140,6 @@ impl<'a> OracleReader<'a> {
         self.html.get(span.clone()).unwrap_or_default()
     }
 
-    /// Returns true if the element counts, and resets the flag that the handler for templates set.
     fn counts(&mut self, element: &Element<'_, '_>) -> bool {
         !std::mem::take(&mut self.in_template) && element.namespace_uri() == HTML_NAMESPACE
     }
@@ -170,7 +165,6 @@ impl<'a> OracleReader<'a> {
         }
     }
 
-    /// Finishes the open title when the next one starts or the page ends.
     fn settle_title(&mut self) {
         let Some(open) = self.open_title.take() else { return };
         self.title = match open.text {
@@ -198,7 +192,6 @@ impl<'a> OracleReader<'a> {
                 name if name.eq_ignore_ascii_case(b"media") => &mut link.media,
                 _ => continue,
             };
-            // If an attribute is repeated, the first one counts.
             if slot.is_none() {
                 *slot = Some(value(attribute));
             }
@@ -221,8 +214,6 @@ impl<'a> OracleReader<'a> {
         }
     }
 
-    /// Reads the encoding from a `meta` element: from its charset attribute, or else from its
-    /// content-type pragma.
     fn meta(&mut self, element: &Element<'_, '_>) {
         if self.meta_encoding.is_some() || element.namespace_uri() != HTML_NAMESPACE {
             return;
@@ -248,7 +239,6 @@ impl<'a> OracleReader<'a> {
         attribute.name_source_location().map_or(&[], |span| self.bytes(&span.bytes()))
     }
 
-    /// Decodes the character references in a value that should be ASCII.
     fn unescaped(&self, span: &ByteRange) -> Cow<'a, [u8]> {
         let bytes = self.bytes(span);
         if !bytes.contains(&b'&') {
@@ -270,13 +260,12 @@ impl<'a> OracleReader<'a> {
     }
 }
 
-/// Returns the range of an attribute's value. This is empty without a value.
 fn value(attribute: &Attribute<'_>) -> ByteRange {
     attribute.value_source_location().map_or(0..0, |span| span.bytes())
 }
 
-/// Returns the page's parts that were found, for comparison. The two readers may represent an empty
-/// range differently, so tests compare bytes instead.
+/// Returns the found parts as bytes, because the two readers may represent an empty range
+/// differently.
 pub(crate) fn visible_parts<'a>(html: &'a [u8], markup: &Markup) -> Vec<Option<&'a [u8]>> {
     let bytes = |span: &Option<ByteRange>| {
         span.as_ref().map(|span| html.get(span.clone()).unwrap_or_default())

@@ -1,10 +1,10 @@
-"""Re-expresses the suites of html5lib as the data files beside this one.
+"""Converts the html5lib test suites to the data files in this directory.
 
     python3 express.py HTML5LIB_TESTS
 
-Of the encoding suite: the bytes (each as the character of its number) and the encoding. Of the tree
-construction suite: the input and the title that the expected tree shows; see README.md for what is
-left out.
+An encoding case becomes its bytes (each as the character with its value) and the encoding. A tree
+construction case becomes its input and the title in the expected tree. README.md lists the omitted
+cases.
 """
 
 import json
@@ -16,7 +16,7 @@ NAMES = {"data", "errors", "new-errors", "document-fragment", "script-on", "scri
 
 
 def cases(text):
-    """The sections of each case, by name."""
+    """Returns the sections of each case, by name."""
     found, name = [], None
     for line in text.split("\n"):
         if line[:1] == "#" and line[1:] in NAMES:
@@ -30,7 +30,7 @@ def cases(text):
 
 
 def nodes(tree):
-    """(depth, node) in tree order; a text may go on over line ends."""
+    """Returns (depth, node) in tree order. Text may contain line ends."""
     found = []
     for line in tree.split("\n"):
         if line.startswith("| "):
@@ -43,7 +43,7 @@ def nodes(tree):
 
 
 def title(tree):
-    """The text of the first HTML title outside templates, collapsed; None where there is none."""
+    """Returns the text of the first HTML title outside templates, collapsed, or None."""
     template, at, text = None, None, ""
     for depth, node in nodes(tree.rstrip("\n")):
         if at is not None:

@@ -1,4 +1,4 @@
-//! Tests the columns derived from a URL, the row order, and rows that cannot be in an index.
+//! Tests derived columns, the row order, and invalid rows.
 
 use super::*;
 
@@ -22,7 +22,6 @@ fn row(url: &str) -> CaptureRow<'_> {
     }
 }
 
-/// Returns the strings in the host's columns.
 fn of_host(url: &str) -> Vec<Option<String>> {
     let checked = row(url).checked().unwrap();
     let values = checked.values();
