@@ -9,10 +9,8 @@ use serde::Serialize;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Content type for JSON responses.
 const JSON_TYPE: &str = "application/json";
 
-/// Returns a response with a JSON body.
 pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => {
@@ -34,7 +32,6 @@ pub(crate) fn created<T: Serialize>(place: &str, value: &T) -> Response {
     at(place, json(StatusCode::CREATED, value))
 }
 
-/// Sets a response's `Location` header to the resource's path.
 pub(crate) fn at(place: &str, mut response: Response) -> Response {
     if let Ok(place) = HeaderValue::try_from(place) {
         response.headers_mut().insert(header::LOCATION, place);
@@ -42,12 +39,10 @@ pub(crate) fn at(place: &str, mut response: Response) -> Response {
     response
 }
 
-/// Returns a 204 response, which has no body.
 pub(crate) fn nothing() -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-/// Returns a 200 response.
 pub(crate) fn ok<T: Serialize>(value: &T) -> Response {
     json(StatusCode::OK, value)
 }

@@ -1,8 +1,5 @@
-//! Reads a request for a new crawl or schedule: its settings, URLs and filter.
-//!
-//! Invariant: the filter belongs to the key that sends the request. Its current version is copied
-//! into the settings, so that later changes to the filter do not affect the crawl. This module does
-//! not depend on when the crawl starts.
+//! Reads a request for a new crawl or schedule: its settings, URLs and filter. The filter's current
+//! version is copied into the settings, so that later changes do not affect the crawl.
 
 use everytab_coordinator::ApiCaller;
 use everytab_crawl_settings::{CrawlSettings, SeedPorts, SeedSites};
@@ -17,21 +14,18 @@ use crate::{
     submitted_urls::SubmittedUrls,
 };
 
-/// Name of the filter field, for problems.
 const FILTER: &str = "settings.filter";
 
-/// A new crawl's settings and URLs.
 #[derive(Debug)]
 pub(crate) struct AskedCrawl {
-    /// The checked settings. The filter is missing until [`Self::with_filter`] adds it.
+    /// The filter is missing until [`Self::with_filter`] adds it.
     pub(crate) settings: CrawlSettings,
-    /// The submitted URLs.
     pub(crate) urls: SubmittedUrls,
     filter: Option<String>,
 }
 
 impl AskedCrawl {
-    /// Checks the settings and URLs, which is slow if there are many URLs.
+    /// Call this in a blocking thread, because checking many URLs is slow.
     ///
     /// # Errors
     /// Returns a problem that names the first setting out of bounds, or if there are too many URLs.
@@ -51,10 +45,8 @@ impl AskedCrawl {
         Ok(Self { settings: checked, urls, filter: settings.filter })
     }
 
-    /// Copies the filter's current version into the settings, with the newest versions of the lists
-    /// that it names. Makes one call to Postgres if a filter is named, and a second one if that
-    /// filter names lists. Skips the filter if `is_repeated`, because the stored response will be
-    /// returned.
+    /// Copies the filter's current version into the settings, with the newest versions of its
+    /// lists. Skips this if `is_repeated`, because the stored response will be returned.
     ///
     /// # Errors
     /// Returns a problem if the key has no such filter, or the filter cannot be used.

@@ -1,9 +1,4 @@
 //! Reads request bodies as bytes, lines or JSON, within limits.
-//!
-//! Invariants: a body has at most [`MAX_BODY_BYTES`] and takes at most [`BODY_TIME`]. At most
-//! [`LARGE_BODIES`] large ones are received at a time. JSON nests no deeper than
-//! [`MAX_JSON_DEPTH`]; unknown or repeated fields, arrays in place of objects, and invalid numbers
-//! are rejected. This module does not depend on what a body means.
 
 use std::time::Duration;
 
@@ -25,11 +20,11 @@ use crate::{
     service::Service,
 };
 
-/// Maximum body size in bytes, enough for 10,000 URLs with 800 bytes each.
+/// Maximum body size in bytes. This is enough for 10,000 URLs with 800 bytes each.
 pub(crate) const MAX_BODY_BYTES: usize = 8 << 20;
-/// Maximum size in bytes for a body without a permit.
+/// Bodies up to this size, in bytes, need no permit.
 const SMALL_BODY_BYTES: usize = 64 << 10;
-/// Maximum larger bodies that are received at a time: 64 MiB together.
+/// Maximum number of larger bodies that are received concurrently.
 const LARGE_BODIES: usize = 8;
 /// Time limit for reading a body: 8 MiB at 2 Mbit/s.
 const BODY_TIME: Duration = Duration::from_secs(35);
@@ -40,15 +35,11 @@ const MAX_JSON_DEPTH: usize = 16;
 /// Seconds after which a client may retry a large body.
 const RETRY_S: u64 = 5;
 
-/// Permits for large bodies.
 static LARGE: Semaphore = Semaphore::const_new(LARGE_BODIES);
 
-/// A body's format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyKind {
-    /// `application/json`.
     Json,
-    /// `text/plain`, with one URL per line.
     Lines,
 }
 
@@ -81,11 +72,8 @@ pub(crate) fn kind_of(headers: &HeaderMap) -> Result<BodyKind, Problem> {
     }
 }
 
-/// Splits a request that has a JSON body and no parameters into its head and body.
-///
-/// # Errors
-/// Returns a problem if the request has a parameter, if the body is not JSON by its content type,
-/// or if [`read`] fails.
+/// Returns a problem if the request has a parameter, if its content type is not JSON, or if
+/// [`read`] fails.
 pub(crate) async fn json_request(
     service: &Service,
     caller: &ApiCaller,
@@ -95,10 +83,7 @@ pub(crate) async fn json_request(
     Ok((parts, bytes))
 }
 
-/// Like [`json_request`], but also parses the query, which may only have these parameters.
-///
-/// # Errors
-/// Returns a problem in the same cases as [`json_request`], except for these parameters.
+/// Like [`json_request`], but the request may have these parameters.
 pub(crate) async fn json_request_with(
     service: &Service,
     caller: &ApiCaller,
@@ -115,12 +100,11 @@ pub(crate) async fn json_request_with(
     Ok((parts, bytes, parameters))
 }
 
-/// Reads a whole body. A body larger than [`SMALL_BODY_BYTES`] needs a permit and a valid key, and
-/// the key is charged one more request.
+/// A body larger than [`SMALL_BODY_BYTES`] needs a permit, and costs the key one more request.
 ///
 /// # Errors
-/// Returns a problem if the body is too large or too slow, if too many large bodies arrive, if the
-/// key is invalid, or if the client disconnected.
+/// Returns a problem if the body is too large, too slow or incomplete, or if a large body gets no
+/// permit or its key is rejected.
 pub(crate) async fn read(
     service: &Service,
     caller: &ApiCaller,
@@ -141,8 +125,8 @@ async fn read_within(
         let detail = format!("a body has at most {MAX_BODY_BYTES} bytes; send several requests");
         Problem::with(ProblemCode::BodyTooLarge, detail)
     };
-    // Check the announced size before reading the first byte. A client that waits for `100
-    // Continue` gets this status at the first read, and would then send the body for nothing.
+    // Check this before the first read, which sends `100 Continue`. Otherwise the client would send
+    // the body for nothing.
     if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
         return Err(too_large());
     }
@@ -170,10 +154,6 @@ async fn read_within(
     Ok(bytes.freeze())
 }
 
-/// Parses JSON.
-///
-/// # Errors
-/// Returns a problem with the error's line and column, or with the invalid field.
 pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if is_deeper_than(bytes, MAX_JSON_DEPTH) {
         let detail = format!("the body nests deeper than {MAX_JSON_DEPTH} lists and objects");
@@ -184,7 +164,6 @@ pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem>
     read.map_err(|error| json_problem(&error))
 }
 
-/// Converts a JSON error to a problem for the client.
 fn json_problem(error: &serde_json::Error) -> Problem {
     let text = error.to_string();
     let code = match error.classify() {
@@ -198,14 +177,12 @@ fn json_problem(error: &serde_json::Error) -> Problem {
     }
 }
 
-/// Returns the field that a serde error names.
 fn field_of(text: &str) -> Option<&str> {
     let names = ["unknown field `", "missing field `", "duplicate field `"];
     let rest = names.iter().find_map(|name| text.strip_prefix(name))?;
     rest.split('`').next()
 }
 
-/// Returns whether brackets nest deeper than `most`. Runs before the body is parsed.
 fn is_deeper_than(bytes: &[u8], most: usize) -> bool {
     let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
     for byte in bytes {

@@ -1,8 +1,7 @@
 //! Identifies the caller by the key in the header `Authorization`.
 //!
-//! Invariants: a key's secret is hashed when the header is read, and is never stored, logged or
-//! passed on. Postgres compares the hashes before a body is read, unless the key was accepted
-//! before. This module does not depend on the key's permissions.
+//! Invariant: a key's secret is hashed when the header is read, and is never stored, logged or
+//! passed on.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -24,7 +23,7 @@ use crate::{
 
 /// Prefix for every key.
 pub const KEY_PREFIX: &str = "et_";
-/// Characters in a key's public ID: 60 bits, which need not be hard to guess.
+/// Characters in a key's public ID: 60 bits. An ID is not a secret.
 pub const KEY_ID_LENGTH: usize = 12;
 /// Characters in a key's secret: 256 bits and 4 zero bits.
 pub const KEY_SECRET_LENGTH: usize = 52;
@@ -72,9 +71,6 @@ impl FromRequestParts<Arc<Service>> for Caller {
     }
 }
 
-/// Reads the caller's key from a request's headers.
-///
-/// # Errors
 /// Returns a problem if there is no header `Authorization`, more than one, or a malformed key.
 pub(crate) fn caller_of(headers: &HeaderMap) -> Result<ApiCaller, Problem> {
     let refused = |detail| Problem::with(ProblemCode::Unauthorized, detail);
@@ -89,13 +85,12 @@ pub(crate) fn caller_of(headers: &HeaderMap) -> Result<ApiCaller, Problem> {
         .ok_or_else(|| refused("the header Authorization is not: Bearer et_<id>_<secret>"))
 }
 
-/// Parses a key from the header value. `None` if it does not look like a key.
 pub(crate) fn caller_of_value(value: &HeaderValue) -> Option<ApiCaller> {
     let (id, secret) = value.to_str().ok().and_then(bearer).and_then(split_key)?;
     Some(ApiCaller { key: id.to_owned(), secret_sha256: secret_sha256(secret) })
 }
 
-/// Returns the connection's peer address, which may be a proxy's.
+/// Returns the address of the connection's peer, which may be a proxy.
 fn address_of(parts: &Parts) -> IpAddr {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(peer)| peer.ip())

@@ -1,9 +1,8 @@
-//! Reads captures from the archive: one ranged read, then a check that the bytes are the recorded
-//! record.
+//! Reads captures from the archive, each with one ranged read, and checks that the bytes are the
+//! expected record.
 //!
-//! Invariants: this module sends requests only to the crawls' stores. At most [`MAX_READS`] records
-//! are in memory. A record that does not match its row is never served. This module does not depend
-//! on requests or keys.
+//! Invariants: at most [`MAX_READS`] records are read or converted at a time. A record that does
+//! not match its row is never served.
 
 mod contents;
 mod parts;
@@ -24,34 +23,27 @@ pub(crate) use self::{
     record::MAX_RECORD_BYTES,
 };
 
-/// Maximum concurrent record reads. Each may take twice [`MAX_RECORD_BYTES`] of memory.
+/// Maximum concurrent record reads. Each may take about twice [`MAX_RECORD_BYTES`] of memory.
 const MAX_READS: usize = 8;
 
-/// Maximum open stores. A service has one, or several if crawls are divided among stores.
+/// Maximum cached stores. When this is reached, the cache is cleared.
 const MAX_STORES: usize = 64;
 
-/// Why a capture cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CaptureError {
-    /// The row has no record, or no valid location for it.
     #[error("the row names no place of a record")]
     NoPlace,
-    /// The store did not return the bytes.
     #[error(transparent)]
     Store(#[from] StorageError),
-    /// The bytes at this location are not the expected record.
     #[error(transparent)]
     Mismatch(#[from] RecordMismatch),
-    /// The capture cannot be converted to Markdown.
     #[error(transparent)]
     Conversion(#[from] ConversionFailed),
-    /// The process is stopping.
     #[error("the process ends")]
     Stopping,
 }
 
 impl CaptureError {
-    /// Returns whether a retry may succeed.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Store(error) => error.kind() == StorageErrorKind::Unreachable,
@@ -61,11 +53,10 @@ impl CaptureError {
     }
 }
 
-/// The crawls' stores, each opened when first needed.
 #[derive(Debug)]
 pub(crate) struct Captures {
-    /// The URL of the keys' store as crawls record it, and the URL from which this process reads
-    /// it.
+    /// The store URL that the keys' crawls record, and the URL from which this process reads the
+    /// same store.
     written_to: String,
     read_from: String,
     settings: StoreSettings,
@@ -73,19 +64,18 @@ pub(crate) struct Captures {
     reads: Arc<Semaphore>,
 }
 
-/// Location of the record with a capture's body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct RecordPlace<'a> {
     object: &'a str,
     offset: u64,
     length: u64,
-    /// True if this is the capture's own record, so its URL must be the capture's.
+    /// Whether this is the capture's own record. Its URL must then match the capture's URL.
     is_own: bool,
 }
 
 impl<'a> RecordPlace<'a> {
-    /// Finds the record with the body. A revisit has no body of its own, so its row refers to
-    /// another record. `None` if the row has no valid location.
+    /// A revisit has no body of its own, so its row refers to another record. `None` if the row has
+    /// no valid location.
     fn of(fetch: &'a ApiFetch) -> Option<Self> {
         let (object, offset, length, is_own) = match &fetch.body_object {
             Some(object) => (object, fetch.body_offset?, fetch.body_length?, false),
@@ -98,8 +88,6 @@ impl<'a> RecordPlace<'a> {
 }
 
 impl Captures {
-    /// Creates the reader. `written_to` is the store's URL as crawls record it. `read_from` is the
-    /// URL from which this process reads the same store.
     pub(crate) fn new(written_to: &str, read_from: &str, settings: StoreSettings) -> Self {
         Self {
             written_to: written_to.to_owned(),
@@ -110,11 +98,6 @@ impl Captures {
         }
     }
 
-    /// Reads a capture's record and builds the response parts.
-    ///
-    /// # Errors
-    /// Returns an error if the row has no valid record location, if the store does not return the
-    /// record, if the record does not match the row, or if it cannot be converted.
     pub(crate) async fn read(
         &self,
         fetch: ApiFetch,
@@ -123,10 +106,6 @@ impl Captures {
         self.made(fetch, move |record, fetch| Ok(record.into_parts(fetch, form, content)?)).await
     }
 
-    /// Reads a capture's record and extracts the included parts.
-    ///
-    /// # Errors
-    /// Returns an error in the same cases as [`Self::read`], except for a failed conversion.
     pub(crate) async fn contents(
         &self,
         fetch: ApiFetch,
@@ -135,7 +114,6 @@ impl Captures {
         self.made(fetch, move |record, fetch| Ok(record.contents(fetch, include))).await
     }
 
-    /// Reads a capture's record and runs `make` on it in a blocking thread.
     async fn made<T: Send + 'static>(
         &self,
         fetch: ApiFetch,
@@ -171,7 +149,7 @@ impl Captures {
     }
 }
 
-/// Returns a capture's store: the media store if the crawl has one and the capture is a requisite.
+/// Requisites are in the crawl's media store, if it has one.
 fn store_of(fetch: &ApiFetch) -> &str {
     match &fetch.media_store {
         Some(store) if parts::is_media(fetch) => store,

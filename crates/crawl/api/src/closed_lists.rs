@@ -1,7 +1,5 @@
-//! Closed name lists for the OpenAPI description.
-//!
-//! Each is built from the list that the code uses, so that a new name in a crate also appears in
-//! the description. The values of these fields are strings in Postgres.
+//! Closed name lists for the OpenAPI description. Each is built from the list that the code uses,
+//! so that a new name in a crate also appears in the description.
 
 use everytab_coordinator::{CRAWL_ENDS, CRAWL_STATES, JobKind, ScanState};
 use everytab_crawl_settings::{
@@ -55,7 +53,6 @@ closed_lists! {
      lease expired." JobEvent: ["retry", "discard", "release", "expired"];
 }
 
-/// Returns true if this is a value of [`FetchOutcome`].
 pub(crate) fn is_outcome(text: &str) -> bool {
     every_outcome().contains(&text)
 }

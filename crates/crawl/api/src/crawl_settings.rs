@@ -1,9 +1,7 @@
 //! A crawl's settings in the HTTP API.
 //!
-//! Invariants: every setting of [`CrawlSettings`] that a client may set is here under the same
-//! name, and no other setting is here. The compiler reports a setting that is missing here. A
-//! setting that the client omits has the crawler's default. This module does not depend on the
-//! bounds of values, which the crawler checks.
+//! Invariant: every setting of [`CrawlSettings`] that a client may set is here under the same name,
+//! except that `filter` names the filter that is copied to `filters`. No other setting is here.
 
 use everytab_crawl_settings::{
     CrawlSettings, CrawlSettingsError, DuplicatesOption, MediaOption, NofollowOption, SearchOption,
@@ -63,7 +61,7 @@ pub(crate) enum SitemapsWord {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum NofollowWord {
-    /// Do not follow links and pages with `nofollow`.
+    /// Do not follow links with `nofollow`, or any links on pages with `nofollow`.
     Obey,
     /// Follow links as if there were no `nofollow`.
     Ignore,
@@ -96,11 +94,12 @@ pub(crate) struct SettingsOfCrawl {
     /// Which links the crawl follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scope: Option<ScopeWord>,
-    /// Maximum links from a submitted URL, 0 to 1,000. 0 means the submitted URLs only.
+    /// Maximum number of links from a submitted URL to a page, 0 to 1,000. 0 means the submitted
+    /// URLs only.
     #[schema(maximum = 1000)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) depth: Option<u16>,
-    /// Maximum number of pages. The crawl never exceeds it.
+    /// Maximum number of pages. The crawl never exceeds this limit.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<u64>,
@@ -108,14 +107,15 @@ pub(crate) struct SettingsOfCrawl {
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) site_pages: Option<u64>,
-    /// Limit for crawler traps. URLs that differ only in numbers, or that are in the same
+    /// Limit for crawler traps. URLs that differ only in numbers and IDs, or that share a
     /// directory, form a group. If a group's repetitive pages outnumber its pages with new content
     /// by this many, its remaining URLs are left. Default: 32.
     #[schema(minimum = 1, maximum = 1_000_000)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trap_pages: Option<u32>,
-    /// URL patterns to include. If there are any, a URL must match at least one. A pattern is a
-    /// glob over host and path such as `example.com/blog/*`, or `re:` and a regular expression.
+    /// URL patterns to include. If there are any, a page's URL must match at least one, unless it
+    /// was submitted. A pattern is a glob over host and path such as `example.com/blog/*`, or `re:`
+    /// and a regular expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) include: Option<Vec<String>>,
     /// URL patterns to exclude, even if they match `include`.
@@ -132,10 +132,11 @@ pub(crate) struct SettingsOfCrawl {
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) media_bytes: Option<usize>,
-    /// Content types for pages: html, xhtml, text, pdf, images, or a type such as `image/svg+xml`.
+    /// Content types of the pages to keep: html, xhtml, text, pdf, images, or a type such as
+    /// `image/svg+xml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) types: Option<Vec<String>>,
-    /// Maximum page size in bytes, up to 16 MiB. The rest is cut.
+    /// Maximum page size in bytes, up to 16 MiB. Longer pages are truncated.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_bytes: Option<usize>,
@@ -157,7 +158,8 @@ pub(crate) struct SettingsOfCrawl {
     /// Whether page text is indexed for `/v1/crawled/search`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) search: Option<SearchWord>,
-    /// Name of one of the key's filters (`/v1/url/filter`). The crawl keeps its current version.
+    /// Name of one of the key's filters (`/v1/url/filter`). The crawl keeps this filter's current
+    /// version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) filter: Option<String>,
     /// Seconds after which the crawl ends, up to a year.
@@ -168,32 +170,29 @@ pub(crate) struct SettingsOfCrawl {
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_store_bytes: Option<u64>,
-    /// ID of one of the key's earlier crawls, which must have ended. Its URLs are fetched with
-    /// conditional requests, and unchanged bodies are not stored again. A schedule repeats its last
-    /// crawl, if there is one.
+    /// ID of one of the key's earlier crawls, which must have ended. URLs that it captured are
+    /// fetched with conditional requests, and unchanged bodies are not stored again. Each crawl of
+    /// a schedule repeats the schedule's last crawl, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) again: Option<Uuid>,
     /// Seconds after which an unchanged body is stored again, up to ten years. Default: 30 days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) store_again_after_s: Option<u64>,
-    /// How an unchanged page is recorded: as a `revisit`, which refers to the earlier record, or
-    /// not at all (`reject`).
+    /// How an unchanged page is recorded: as a capture that refers to the earlier record
+    /// (`revisit`), or as refused without a record (`reject`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duplicates: Option<DuplicatesWord>,
     /// How often a URL is retried after a temporary failure, up to 10. Default: 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retries: Option<u8>,
-    /// Seconds after which the URLs of an origin (scheme, host and port) are given up if all its
-    /// responses are failures. Default: the operator's setting, usually a day.
+    /// Seconds for which a failing origin (scheme, host and port) is retried before its URLs are
+    /// given up. Default: the operator's setting, usually a day.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) host_patience_s: Option<u64>,
 }
 
 impl SettingsOfCrawl {
-    /// Converts these to the crawler's settings, and checks them.
-    ///
-    /// # Errors
     /// Returns a problem that names the first setting out of bounds.
     pub(crate) fn settings(&self) -> Result<CrawlSettings, Problem> {
         let settings = self.unchecked();
@@ -265,13 +264,13 @@ impl SettingsOfCrawl {
             list_sites: Vec::new(),
             stores: Vec::new(),
             media_store: None,
-            // Postgres has the key's ports.
+            // Postgres sets `ports` from the key.
             ports: None,
             seed_ports: None,
         }
     }
 
-    /// Converts a crawl's settings for a response. Omits settings that a client cannot set.
+    /// Omits settings that a client cannot set.
     pub(crate) fn of(settings: CrawlSettings) -> Self {
         let CrawlSettings {
             scope,
@@ -347,7 +346,6 @@ pub(crate) fn setting_problem(place: &str, error: &CrawlSettingsError) -> Proble
     Problem::of_field(code, &format!("{place}{field}"), &error.reason)
 }
 
-/// Returns the API's field for a command-line option.
 fn field_of(option: &str) -> &str {
     match option {
         "site-pages" => "site_pages",
@@ -366,7 +364,6 @@ fn field_of(option: &str) -> &str {
     }
 }
 
-/// Declares the conversions between the API's enum and the crawler's option.
 macro_rules! same_words {
     ($word:ident $option:ident $to:ident: $($name:ident)+) => {
         impl $word {

@@ -1,7 +1,7 @@
 //! The service's OpenAPI 3.1 description, generated from the types and served from memory.
 //!
 //! Invariants: docs/openapi.json equals this description (a test compares them). A test sends each
-//! example in the description to the real service. This module does not depend on individual paths.
+//! example in the description to the real service.
 
 mod refusals;
 
@@ -51,7 +51,6 @@ use crate::{problem::ProblemDocument, service::Service};
 )]
 struct Head;
 
-/// Adds the security scheme: how a client sends its key.
 struct KeyScheme;
 
 impl Modify for KeyScheme {
@@ -66,7 +65,6 @@ impl Modify for KeyScheme {
     }
 }
 
-/// Merges these parts into one description.
 pub(crate) fn of(parts: impl IntoIterator<Item = openapi::OpenApi>) -> openapi::OpenApi {
     let mut whole = Head::openapi();
     for part in parts {
@@ -76,7 +74,6 @@ pub(crate) fn of(parts: impl IntoIterator<Item = openapi::OpenApi>) -> openapi::
     whole
 }
 
-/// Returns the route for the description.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/openapi.json", get(description))
 }

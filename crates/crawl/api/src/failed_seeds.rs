@@ -1,7 +1,5 @@
-//! Submits the URLs that failed in an earlier crawl to one that repeats it.
-//!
-//! The URLs are read and added in batches, because there may be millions. At most one batch is in
-//! memory. This module does not depend on why they failed.
+//! Submits the URLs that failed in an earlier crawl to one that repeats it, in batches because
+//! there may be millions.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,7 +20,6 @@ use crate::{
     submitted_urls::{MAX_URLS, SubmittedUrls},
 };
 
-/// Name of the field that selects the failed URLs.
 const ONLY: &str = "only";
 /// Seconds before a throttled call is retried, if Postgres does not specify a time.
 const PAUSE_S: u64 = 1;
@@ -31,11 +28,11 @@ const PAUSE_S: u64 = 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum OnlyWord {
-    /// URLs that failed, and URLs that were given up because their origin could not be reached.
+    /// Pages that failed, and pages that were given up because their origin was unavailable.
+    /// Requisites and sitemaps are excluded.
     Failed,
 }
 
-/// An earlier crawl's failed URLs, read in batches.
 #[derive(Debug)]
 pub(crate) struct FailedSeeds {
     earlier: Uuid,
@@ -46,8 +43,8 @@ pub(crate) struct FailedSeeds {
 }
 
 impl FailedSeeds {
-    /// Prepares to read the failed URLs of the crawl in `settings.again`. `None` if the request
-    /// does not have `only`. `has_urls` is true if the request also has URLs, or announces more.
+    /// Prepares to read the failed URLs of the crawl in `settings.again`. `None` if `only` is
+    /// missing. `has_urls` is true if the request also has URLs, or announces more.
     ///
     /// # Errors
     /// Returns a problem if `only` conflicts with another field.
@@ -75,15 +72,15 @@ impl FailedSeeds {
         Ok(Some(Self { earlier, ports, after, has_some: false, is_last: false }))
     }
 
-    /// Returns whether all URLs are read.
     pub(crate) fn is_last(&self) -> bool {
         self.is_last
     }
 
-    /// Reads the next batch. It can be empty only if it is the last one.
+    /// Reads the next batch. This batch can be empty only if it is the last one.
     ///
     /// # Errors
-    /// Returns a problem if the key has no such ended crawl, or none of its URLs failed.
+    /// Returns a problem if the key has no such ended crawl, or none of its failed URLs can be
+    /// submitted.
     pub(crate) async fn next(
         &mut self,
         service: &Service,
@@ -165,7 +162,7 @@ impl FailedSeeds {
     }
 }
 
-/// Makes a call. Retries it while the key is throttled, unless `is_first`.
+/// Retries a throttled call, unless `is_first`.
 async fn patiently<T, F: Future<Output = Result<T, ApiError>>>(
     is_first: bool,
     call: impl Fn() -> F,

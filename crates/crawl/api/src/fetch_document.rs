@@ -1,7 +1,7 @@
 //! A crawl's URL and its state, in the HTTP API.
 //!
 //! Invariant: the document has no field that concerns only the operator, such as stores, slots and
-//! crawl numbers. This module does not depend on how the URL was requested.
+//! crawl numbers.
 
 use chrono::{DateTime, Utc};
 use everytab_coordinator::ApiFetch;
@@ -21,11 +21,11 @@ use crate::{
 pub(crate) enum UrlState {
     /// It is not fetched yet.
     Due,
-    /// Its record is stored.
+    /// It was fetched, and its record is stored.
     Captured,
-    /// It could not be fetched.
+    /// Its fetch failed, or the response was an error such as 404.
     Failed,
-    /// It must not be fetched, or its response is not usable.
+    /// It must not be fetched, or its response must not be stored.
     Refused,
     /// It was given up before it was fetched.
     Left,
@@ -83,7 +83,8 @@ pub(crate) struct UrlDocument {
     /// Number of links from a submitted URL to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) depth: Option<i16>,
-    /// The URL whose link or redirect led here. Absent for submitted URLs.
+    /// The URL whose link or redirect led here. Absent for submitted URLs, and for a `/sitemap.xml`
+    /// that robots.txt does not name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) via: Option<String>,
     /// The HTTP status.
@@ -104,10 +105,10 @@ pub(crate) struct UrlDocument {
     /// The page's title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<String>,
-    /// The stored body's size in bytes.
+    /// The body's size in bytes, after decoding and truncation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<i32>,
-    /// SHA-256 of the stored body, in hexadecimal.
+    /// SHA-256 of this body, in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sha256: Option<String>,
     /// What is wrong with the server's certificate: expired, self_signed, wrong_name,
@@ -129,7 +130,6 @@ pub(crate) struct UrlDocument {
 }
 
 impl UrlDocument {
-    /// Creates a due URL's document, without any details.
     pub(crate) fn due(id: String, url: Option<String>, crawl: Uuid) -> Self {
         Self {
             id,
@@ -157,7 +157,7 @@ impl UrlDocument {
         }
     }
 
-    /// Creates a URL's document. The ID in it is valid for the key with this secret.
+    /// The ID in the document is valid for the key with this secret.
     pub(crate) fn new(fetch: ApiFetch, secret_sha256: &[u8; 32]) -> Self {
         let id = fetch.id();
         let place = fetch.object.zip(fetch.record_offset).zip(fetch.record_length);
@@ -188,7 +188,6 @@ impl UrlDocument {
     }
 }
 
-/// Returns whether a URL is no longer due.
 pub(crate) fn is_settled(fetch: &ApiFetch) -> bool {
     UrlState::parse(&fetch.state) != UrlState::Due
 }

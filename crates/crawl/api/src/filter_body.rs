@@ -1,8 +1,8 @@
 //! A filter in the HTTP API.
 //!
-//! Invariants: every field of [`FilterSettings`] that a key may set is here under the same name,
-//! and no other field is here. A key may not set a classifier, because this is a program on the
-//! workers' hosts. This module does not depend on a filter's decisions, or on where it is stored.
+//! Invariant: every field of [`FilterSettings`] that a key may set is here under the same name, and
+//! no other field is here. A classifier is a program on the workers' hosts, so a key may not set
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -87,7 +87,7 @@ pub(crate) struct FilterList {
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterWords {
-    /// The words with their weights. Upper and lower case are equal.
+    /// The words with their weights. Case is ignored.
     pub(crate) weights: BTreeMap<String, i64>,
     /// Minimum total weight for which a page is dropped.
     #[schema(minimum = 1)]
@@ -148,9 +148,6 @@ pub(crate) struct FilterBody {
 }
 
 impl FilterBody {
-    /// Converts this to filter settings, and checks them.
-    ///
-    /// # Errors
     /// Returns a problem that names the first invalid field.
     pub(crate) fn settings(&self) -> Result<FilterSettings, Problem> {
         let json = serde_json::to_vec(self)
@@ -160,13 +157,12 @@ impl FilterBody {
         Ok(settings)
     }
 
-    /// Reads a stored filter. `None` if this program does not know all its fields.
+    /// `None` if this program does not know all fields of the stored filter.
     pub(crate) fn of(kept: Value) -> Option<Self> {
         serde_json::from_value(kept).ok()
     }
 }
 
-/// Converts a filter error to a problem that names the field.
 fn filter_problem(error: &FilterError) -> Problem {
     let (code, field) = match error.field.as_str() {
         "filter" => (ProblemCode::InvalidParameter, "filter".to_owned()),

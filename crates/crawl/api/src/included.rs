@@ -1,8 +1,4 @@
 //! Reads pages' contents from the store, for responses that include them.
-//!
-//! Invariants: the contents in a response have at most [`MAX_CONTENTS_BYTES`], unless a single page
-//! has more. A response reads at most [`MAX_READS_OF_ANSWER`] records at a time. A page that cannot
-//! be read has a reason instead of its contents. This module does not depend on the route.
 
 use std::collections::HashSet;
 
@@ -17,18 +13,14 @@ use crate::{
     service::Service,
 };
 
-/// Maximum size of the contents in a response, in bytes. A page that would exceed it is returned in
-/// the next response, unless it is the first page.
+/// Maximum size of the contents in a response, in bytes. A page that would exceed this limit is
+/// returned in the next response, unless it is the first page.
 const MAX_CONTENTS_BYTES: usize = 16 << 20;
 
-/// Maximum records that a response reads at a time: half of what the process reads, so that no
-/// response blocks all others.
+/// Maximum concurrent record reads per response: half of the process's maximum, so that no response
+/// blocks all others.
 const MAX_READS_OF_ANSWER: usize = 4;
 
-/// Parses the parameter `include`.
-///
-/// # Errors
-/// Returns a problem if the list has an unknown name.
 pub(crate) fn include_of(parameters: &Parameters) -> Result<Option<Include>, Problem> {
     let parse = |list: &str| {
         let detail = || format!("{list:?} is not a list of {}", Include::WORDS.join(","));
@@ -83,12 +75,10 @@ pub(crate) async fn with_contents(
     Ok(documents)
 }
 
-/// Returns whether a fetch has a stored record.
 fn has_record(fetch: &ApiFetch) -> bool {
     fetch.object.is_some()
 }
 
-/// Reads a capture's contents, or returns why they are missing.
 async fn read(service: &Service, fetch: &ApiFetch, include: Include) -> Contents {
     let error = match service.captures.contents(fetch.clone(), include).await {
         Ok(contents) => return contents,

@@ -1,17 +1,11 @@
 //! Checks keys with Postgres, in at most 200 statements per second.
 //!
 //! After a key is accepted once, it passes immediately until Postgres rejects it. All other keys
-//! wait for the next check. A check is one statement for all waiting keys, but with at most
-//! [`MAX_PER_NETWORK`] keys from each network. Therefore a flood of wrong keys cannot overload
-//! Postgres. Such a flood does not delay accepted keys. A new key waits for earlier keys from its
-//! own network, whose number the connection limit bounds. It waits for other keys only if more than
-//! [`MAX_PER_CHECK`] are waiting. Wrong keys are not remembered, so that a key works as soon as it
-//! is added. A key whose bucket is full is rejected without a call until the time that Postgres
-//! returned.
+//! wait for the next check, which takes at most [`MAX_PER_NETWORK`] keys from each network, so that
+//! a flood of wrong keys delays only keys from its own network. Wrong keys are not remembered, so
+//! that a key works as soon as it is added.
 //!
-//! Invariant: memory is limited by the connections and by [`MAX_ACCEPTED`], even if requests arrive
-//! from many addresses. This module does not depend on a key's permissions, which Postgres checks
-//! in each call.
+//! Invariant: memory is limited by the connections and by [`MAX_ACCEPTED`].
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -30,30 +24,28 @@ use tokio::{
 
 use crate::problem::{BusyFor, Problem, ProblemCode};
 
-/// Minimum pause between two checks. It limits Postgres to 200 statements per second, even if a
-/// client sends wrong keys one by one.
+/// Minimum pause between two checks.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The pause is at least this many times as long as the last check, so that checks take at most a
-/// fifth of one connection's time.
+/// The pause is this many times as long as the last check, up to [`MAX_PAUSE`], so that checks
+/// usually take at most a fifth of one connection's time.
 const PAUSE_PER_CHECK: u32 = 4;
 /// Maximum pause, so that one slow check delays no client for long.
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 /// Maximum keys from one network per check. A network is an IPv4 address or an IPv6 /64, because
-/// providers give a customer one of these. A network gets at most 12,800 rejections per second.
+/// providers give a customer one of these.
 const MAX_PER_NETWORK: usize = 64;
-/// Maximum keys per check, which takes Postgres some milliseconds.
+/// Maximum keys per check. Keys beyond this limit wait for a later check.
 const MAX_PER_CHECK: usize = 1_024;
-/// Maximum requests that can arrive between two checks. This is more than the connection limit.
+/// Maximum requests that can arrive between two checks. Requests beyond this limit are rejected.
 const MAX_ARRIVING: usize = 16_384;
-/// Maximum accepted keys that are remembered, 100 bytes each. When this is reached, all are
-/// forgotten and checked again.
+/// Maximum accepted keys that are remembered. When this is reached, all are forgotten and checked
+/// again.
 const MAX_ACCEPTED: usize = 10_000;
 /// Seconds after which a client may retry if too many keys are waiting.
 const RETRY_S: u64 = 1;
 
 const _: () = assert!(MAX_PER_NETWORK <= MAX_PER_CHECK);
 
-/// A request that waits for its key's check.
 #[derive(Debug)]
 struct Waiting {
     caller: ApiCaller,
@@ -61,11 +53,9 @@ struct Waiting {
     answer: oneshot::Sender<Result<(), Problem>>,
 }
 
-/// Accepted keys, each with the time when it may send requests again. Until then its bucket is
-/// full.
+/// Accepted keys, each with the time until which its bucket is full.
 type Accepted = Arc<Mutex<HashMap<ApiCaller, Instant>>>;
 
-/// The queue of keys to check, and the accepted keys.
 #[derive(Debug)]
 pub(crate) struct KeyChecks {
     accepted: Accepted,
@@ -73,7 +63,6 @@ pub(crate) struct KeyChecks {
 }
 
 impl KeyChecks {
-    /// Starts the task that checks keys. It stops when this value is dropped.
     pub(crate) fn start(coordinator: Coordinator) -> Self {
         let (arriving, waiting) = mpsc::channel(MAX_ARRIVING);
         let accepted = Accepted::default();
@@ -81,10 +70,11 @@ impl KeyChecks {
         Self { accepted, arriving }
     }
 
-    /// Waits until the key is accepted. Returns immediately if it was accepted before.
+    /// Waits until the key is accepted.
     ///
     /// # Errors
-    /// Returns a problem if the key is invalid, its bucket is full, or Postgres cannot be reached.
+    /// Returns a problem if the key is invalid, its bucket is full, too many keys are waiting, or
+    /// Postgres cannot be reached.
     pub(crate) async fn check(&self, caller: &ApiCaller, address: IpAddr) -> Result<(), Problem> {
         let free_at = self.accepted.lock().get(caller).copied();
         if let Some(free_at) = free_at {
@@ -98,8 +88,8 @@ impl KeyChecks {
         answered.await.unwrap_or_else(|_| Err(Problem::new(ProblemCode::Internal)))
     }
 
-    /// Updates a key's state from the response to its request. A key that Postgres rejected is no
-    /// longer accepted. A key whose bucket is full is rejected until it has room for a request.
+    /// Updates a key's state from the response to its request: it may be rejected, or its bucket
+    /// full.
     pub(crate) fn note(&self, caller: &ApiCaller, response: &Response) {
         if response.status() == StatusCode::UNAUTHORIZED {
             self.accepted.lock().remove(caller);
@@ -112,7 +102,6 @@ impl KeyChecks {
     }
 }
 
-/// Checks keys until all senders are dropped.
 async fn check_all(
     mut arriving: mpsc::Receiver<Waiting>,
     coordinator: Coordinator,
@@ -135,8 +124,7 @@ async fn check_all(
     }
 }
 
-/// Removes and returns the requests for the next check, in order. Drops requests whose clients
-/// disconnected.
+/// Removes and returns the requests for the next check. Drops those whose clients disconnected.
 fn take_turns(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
     let mut per_network = HashMap::new();
     let (mut taken, mut rest) = (Vec::new(), VecDeque::new());
@@ -153,7 +141,6 @@ fn take_turns(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
     taken
 }
 
-/// Checks keys with one statement.
 async fn check(coordinator: &Coordinator, accepted: &Accepted, together: Vec<Waiting>) {
     let callers: Vec<ApiCaller> = together.iter().map(|one| one.caller.clone()).collect();
     let results: Vec<Result<(), Problem>> = match coordinator.api_valid_keys(&callers).await {
@@ -177,12 +164,10 @@ async fn check(coordinator: &Coordinator, accepted: &Accepted, together: Vec<Wai
             }
             accepted.insert(one.caller, Instant::now());
         }
-        // The client may have disconnected.
         one.answer.send(result).ok();
     }
 }
 
-/// Returns the network to which an address belongs.
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -212,7 +197,6 @@ mod tests {
             queue.push_back(one);
             clients.push(client);
         }
-        // A client that disconnected does not count.
         clients.remove(0);
         let first = take_turns(&mut queue);
         assert_eq!(first.len(), MAX_PER_NETWORK + 2);

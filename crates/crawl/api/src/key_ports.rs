@@ -1,8 +1,7 @@
 //! The ports that a key's URLs may name.
 //!
 //! A key's ports never change, so they are read once. An invalid key gets the default ports here,
-//! and is rejected by the call that submits its URLs. This module does not depend on what is
-//! submitted.
+//! and is rejected by the call that submits its URLs.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,18 +11,13 @@ use parking_lot::Mutex;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Maximum keys whose ports are cached, 100 bytes each. When this is reached, the cache is cleared.
+/// Maximum keys whose ports are cached. When this is reached, the cache is cleared.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// Cached ports, by the digest of the key's secret.
 #[derive(Debug, Default)]
 pub(crate) struct KeyPorts(Mutex<HashMap<[u8; 32], Arc<PortList>>>);
 
 impl KeyPorts {
-    /// Returns the ports that the caller's URLs may name.
-    ///
-    /// # Errors
-    /// Returns a problem if Postgres cannot be reached.
     pub(crate) async fn of(
         &self,
         coordinator: &Coordinator,

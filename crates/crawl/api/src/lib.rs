@@ -1,11 +1,7 @@
-//! The HTTP service: keys submit URLs and crawls, and read their results.
-//!
-//! [`ApiService::start`] builds the router that the program then serves. It needs the database and
-//! the operator's settings. Each resource is a file in `resources/`, which `routes.rs` lists.
+//! The HTTP service: clients submit URLs and crawls, and read their results.
 //!
 //! Invariants: this process fetches nothing from the web. Postgres checks ownership and the key's
-//! permissions in each call. Every rejected request gets a [`ProblemCode`]. This crate does not
-//! depend on SQL, or on how pages are fetched and stored.
+//! permissions in each call. Every rejected request gets a [`ProblemCode`].
 
 mod answer;
 mod asked_crawl;

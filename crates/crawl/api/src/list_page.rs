@@ -1,9 +1,7 @@
-//! Splits lists into pages. This is for lists that Postgres returns as a whole, because a key has
-//! few items in them.
+//! Splits lists into pages. Postgres returns each list as a whole, because a key has few items.
 //!
 //! Invariant: if an item exists while a client follows the cursors, the client gets this item
-//! exactly once, even if other items are added and removed. This module does not depend on the kind
-//! of items.
+//! exactly once, even if other items are added and removed.
 
 use axum::http::Uri;
 use everytab_coordinator::ApiCaller;
@@ -17,7 +15,6 @@ use crate::{
 /// Default and maximum items in a page: as many filters or schedules as a key may have.
 pub(crate) const MAX_ITEMS: i32 = 100;
 
-/// The list page that a request selects.
 #[derive(Debug)]
 pub(crate) struct ListPage<'a> {
     caller: &'a ApiCaller,
@@ -27,10 +24,6 @@ pub(crate) struct ListPage<'a> {
 }
 
 impl<'a> ListPage<'a> {
-    /// Parses a request's parameters `limit` and `after`.
-    ///
-    /// # Errors
-    /// Returns a problem if one is invalid, or if there are other parameters.
     pub(crate) fn parse(
         uri: &Uri,
         caller: &'a ApiCaller,
@@ -44,8 +37,8 @@ impl<'a> ListPage<'a> {
         Ok(Self { caller, list, limit: usize::try_from(limit).unwrap_or_default(), after })
     }
 
-    /// Selects the page from all items, sorted by their unique keys. Also returns the cursor after
-    /// the page, or `None` if it is the last one.
+    /// Selects the page from all items, by their unique keys. Also returns the cursor after the
+    /// page, or `None` if it is the last one.
     pub(crate) fn of<T>(
         self,
         items: Vec<T>,
@@ -80,8 +73,6 @@ mod tests {
             let page = ListPage::parse(&uri, &caller, NUMBERS).unwrap();
             let (found, next) = page.of(items.clone(), |item| format!("{item:05}"));
             seen.extend(found);
-            // Remove the last item that was read, and add one item before and one after its
-            // position.
             let last = *seen.last().unwrap();
             items.retain(|item| *item != last);
             items.extend([last / 10 + 1, last + 5]);

@@ -1,7 +1,5 @@
-//! Replaces the HTTP library's response to a request that is not valid HTTP/1.1.
-//!
-//! The library itself rejects a request with a malformed head, and its response has no body. This
-//! module builds a response with a problem document instead.
+//! Replaces the HTTP library's response to a request that is not valid HTTP/1.1, because this
+//! response has no body.
 
 use std::{str, time::Duration};
 
@@ -14,8 +12,8 @@ use crate::{
     problem::{PROBLEM_TYPE, Problem, ProblemCode},
 };
 
-/// Returns a complete response with a problem document, to send instead of the library's response.
-/// `None` if the library did not reject the request.
+/// Returns a complete response with a problem document. `None` if `answer` does not reject the
+/// request.
 #[must_use]
 pub fn problem_of_malformed(answer: &[u8]) -> Option<Vec<u8>> {
     let head = str::from_utf8(answer).ok()?;

@@ -2,10 +2,8 @@
 //! requests that match no route.
 //!
 //! Invariants: no response is stored in a shared cache, is shown in a frame, sets a cookie, or can
-//! be read by pages from other origins. The response to HEAD is the response to GET without its
-//! body. The response to OPTIONS lists the path's methods. If a handler panics, the client gets a
-//! response. A request without exactly one host is rejected. This module does not depend on the
-//! routes' handlers.
+//! be read by pages from other origins. If a handler panics, the client gets a response. A request
+//! with several `Host` headers, or an HTTP/1.1 request without one, is rejected.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
@@ -40,7 +38,6 @@ pub(crate) const HEADERS: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Passes a request to its route, and completes the response.
 pub(crate) async fn with_manners(
     State(service): State<Arc<Service>>,
     request: Request,
@@ -100,7 +97,6 @@ fn names_one_host(request: &Request) -> bool {
     }
 }
 
-/// Returns true for a host with an optional port, without user information.
 fn is_host(value: &[u8]) -> bool {
     Authority::try_from(value).is_ok_and(|authority| {
         let (text, host) = (authority.as_str(), authority.host());
@@ -109,8 +105,8 @@ fn is_host(value: &[u8]) -> bool {
     })
 }
 
-/// Rejects a request without exactly one host, because a proxy in front of this service may
-/// interpret it differently.
+/// Closes the connection, because a proxy in front of this service may interpret such a request
+/// differently.
 fn without_host() -> Response {
     let detail = "a request has exactly one header Host, a host and perhaps a port";
     let mut response = Problem::with(ProblemCode::MalformedRequest, detail).into_response();
@@ -118,8 +114,7 @@ fn without_host() -> Response {
     response
 }
 
-/// Responds to a method that the path does not have, and lists the path's methods. For OPTIONS this
-/// is a success instead of a problem.
+/// Lists the path's methods. For OPTIONS this is a success.
 fn without_method(method: &Method, found: &HeaderMap) -> Response {
     let mut response = if method == Method::OPTIONS {
         StatusCode::NO_CONTENT.into_response()
@@ -133,7 +128,6 @@ fn without_method(method: &Method, found: &HeaderMap) -> Response {
     response
 }
 
-/// Responds to a request that matches no route.
 pub(crate) async fn no_route() -> Problem {
     Problem::with(ProblemCode::NotFound, "GET /openapi.json names all paths")
 }

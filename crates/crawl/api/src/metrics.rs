@@ -1,7 +1,6 @@
 //! The HTTP service's metrics.
 //!
-//! Invariant: label values are from closed lists (declared routes, status classes), never from a
-//! client's input. This module does not depend on the exporter.
+//! Invariant: label values are from closed lists, never from a client's input.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -27,7 +26,7 @@ pub(crate) const NO_ROUTE: &str = "none";
 
 static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
 
-/// Returns the service's instruments. The first call uses the current global meter provider.
+/// The first call uses the current global meter provider.
 fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
 }
@@ -45,7 +44,6 @@ pub(crate) fn begin_at_zero() {
     }
 }
 
-/// Records a response. `route` is a path as declared.
 pub(crate) fn answered(route: &str, status: StatusCode, took: Duration) {
     let instruments = instruments();
     let class = match status.as_u16() {
@@ -59,12 +57,10 @@ pub(crate) fn answered(route: &str, status: StatusCode, took: Duration) {
     instruments.requests.add(1, &[route, label("status", class)]);
 }
 
-/// Records the number of waiting requests.
 pub(crate) fn waiting(requests: usize) {
     instruments().waiters.record(requests as u64, &[]);
 }
 
-/// Records a call that submitted URLs.
 pub(crate) fn submitted(urls: usize, is_done: bool) {
     let instruments = instruments();
     if is_done {

@@ -1,8 +1,8 @@
 //! Deserializes JSON without accepting an array in place of an object.
 //!
 //! serde reads an array as the fields of a struct in order, so `"settings": []` would mean all
-//! defaults, and `["https://a.test/"]` a whole request. [`ObjectsOnly`] forwards every call and
-//! wraps all nested values, but requests a map where a struct is expected.
+//! defaults, and `["https://a.test/"]` a whole request. [`ObjectsOnly`] requests a map where a
+//! struct is expected.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-/// Wraps a serde deserializer, visitor or access type. Everything that it passes on, except a map's
-/// keys, is wrapped too.
+/// Wraps a serde deserializer, visitor or access type, and everything that it passes on except a
+/// map's keys.
 pub(crate) struct ObjectsOnly<T>(pub(crate) T);
 
 macro_rules! pass_on_types {
@@ -86,8 +86,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ObjectsOnly<D> {
     }
 }
 
-/// Deserializes a struct from an object only. Errors about other values use JSON's terms, without
-/// the Rust struct's name.
+/// Errors about values other than objects use JSON's terms, without the Rust struct's name.
 struct FieldsOf<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for FieldsOf<V> {

@@ -2,8 +2,7 @@
 //! `Idempotency-Key`, names and lines.
 //!
 //! Invariants: an unknown or repeated parameter is rejected, so that a misspelt one does not
-//! silently become a default. An accepted string fits into its column, and has no character that
-//! Postgres rejects. This module does not depend on the meaning of parameters or requests.
+//! silently become a default. An accepted string has no character that Postgres rejects.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -22,18 +21,14 @@ use crate::{
     service::Service,
 };
 
-/// Maximum time that a request may wait, in seconds. Proxies usually time out after 60.
+/// Maximum time that a request may wait, in seconds. Proxies usually time out after 60 seconds.
 pub(crate) const MAX_WAIT_S: u64 = 60;
 
-/// A request's query parameters.
 #[derive(Debug)]
 pub(crate) struct Parameters(BTreeMap<String, String>);
 
 impl Parameters {
-    /// Parses a URI's query, which may have the parameters `known`.
-    ///
-    /// # Errors
-    /// Returns a problem for an unknown parameter, or one that is repeated.
+    /// Returns a problem for a parameter that is not in `known`, or that is repeated.
     pub(crate) fn parse(uri: &Uri, known: &[&str]) -> Result<Self, Problem> {
         let mut found = BTreeMap::new();
         let query = uri.query().unwrap_or_default();
@@ -53,15 +48,14 @@ impl Parameters {
         Ok(Self(found))
     }
 
-    /// Returns a parameter as a string. `None` if it is missing.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Parses a parameter. `None` if it is missing.
+    /// Parses a parameter. `what` describes valid values.
     ///
     /// # Errors
-    /// Returns a problem if the value cannot be parsed. `what` describes valid values.
+    /// Returns a problem if the value cannot be parsed.
     pub(crate) fn value<T: std::str::FromStr>(
         &self,
         name: &str,
@@ -76,10 +70,6 @@ impl Parameters {
         self.text(name).map(parsed).transpose()
     }
 
-    /// Returns a number from 1 to `most`, or `default` if it is missing.
-    ///
-    /// # Errors
-    /// Returns a problem if the value is not such a number.
     pub(crate) fn limit(&self, name: &str, default: i32, most: i32) -> Result<i32, Problem> {
         let what = format!("a number from 1 to {most}");
         let number = self.value(name, &what)?.unwrap_or(default);
@@ -90,10 +80,6 @@ impl Parameters {
         Err(Problem::of_field(ProblemCode::InvalidParameter, name, detail))
     }
 
-    /// Returns how long the request may wait for a change.
-    ///
-    /// # Errors
-    /// Returns a problem if the value is not a number from 0 to [`MAX_WAIT_S`].
     pub(crate) fn wait(&self) -> Result<Duration, Problem> {
         let what = format!("a number of seconds up to {MAX_WAIT_S}");
         let seconds: f64 = self.value("wait", &what)?.unwrap_or(0.0);
@@ -105,10 +91,7 @@ impl Parameters {
     }
 }
 
-/// Returns a value that may be in the query or in the body.
-///
-/// # Errors
-/// Returns a problem if it is in both.
+/// Returns a problem if the value is in both the query and the body.
 pub(crate) fn given_once<T>(
     name: &str,
     of_query: Option<T>,
@@ -121,7 +104,7 @@ pub(crate) fn given_once<T>(
     Ok(of_query.or(of_body))
 }
 
-/// The only variable part of a path, as a string.
+/// The only variable part of a path.
 pub(crate) struct PathText(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathText {
@@ -145,9 +128,8 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
     }
 }
 
-/// Returns the ID, or the problem `not_found` if it is malformed or forged. The key is then charged
-/// one request, as for an unknown ID. Without a valid key, the problem is `unauthorized` for every
-/// ID, so that it reveals nothing.
+/// Charges the key one request for a malformed or forged ID, as for an unknown one. Without a valid
+/// key the problem is `unauthorized` for every ID, so that it reveals nothing.
 ///
 /// # Errors
 /// Returns a problem if `id` is `None`.
@@ -163,9 +145,7 @@ pub(crate) async fn known<T>(
     Ok(id)
 }
 
-/// The header's name.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
-/// Maximum key length.
 const MAX_KEY_CHARACTERS: usize = 255;
 
 /// Returns a request's idempotency key and digest. `None` if it has none.
@@ -184,7 +164,7 @@ pub(crate) fn idempotency_key(
         return Err(Problem::of_field(ProblemCode::InvalidParameter, "Idempotency-Key", detail));
     }
     let mut digest = Sha256::new();
-    // Exclude `wait`, because it does not change what the request does.
+    // `wait` does not change what the request does.
     let pairs = parts.uri.query().unwrap_or_default().split('&');
     let query: Vec<&str> = pairs.filter(|pair| !pair.starts_with("wait=")).collect();
     for part in [parts.method.as_str(), parts.uri.path(), &query.join("&")] {
@@ -196,22 +176,14 @@ pub(crate) fn idempotency_key(
     Ok(Some(IdempotencyKey { name: name.to_owned(), request_sha256: digest.finalize().into() }))
 }
 
-/// Maximum name length.
 const MAX_NAME_CHARACTERS: usize = 100;
 
-/// Checks the field `name`.
-///
-/// # Errors
-/// Returns a problem if it is not a valid name.
 pub(crate) fn check_name(name: &str) -> Result<(), Problem> {
     check_line(name, "name", MAX_NAME_CHARACTERS)
 }
 
-/// Checks that a field is one line of at most this many characters, without control characters, or
-/// spaces around it.
-///
-/// # Errors
-/// Returns a problem for this field if it is not.
+/// Returns a problem if the field is not one line of at most this many characters, without control
+/// characters or surrounding spaces.
 pub(crate) fn check_line(text: &str, field: &str, max_characters: usize) -> Result<(), Problem> {
     let is_long_enough = (1..=max_characters).contains(&text.chars().count());
     if is_long_enough && text.trim() == text && !text.chars().any(char::is_control) {
@@ -224,10 +196,7 @@ pub(crate) fn check_line(text: &str, field: &str, max_characters: usize) -> Resu
     Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail))
 }
 
-/// Checks that no string in a value contains NUL, which Postgres cannot store.
-///
-/// # Errors
-/// Returns a problem for this field if one does.
+/// Returns a problem for the field if a string contains NUL, which Postgres cannot store.
 pub(crate) fn check_no_nul<T: Serialize>(
     value: &T,
     field: &str,

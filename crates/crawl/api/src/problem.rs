@@ -1,8 +1,7 @@
 //! The HTTP API's errors: problem documents (RFC 9457) with codes from a closed list.
 //!
-//! Invariants: every response that is not a success is a [`Problem`]. Its `code` is one of
-//! [`ProblemCode::ALL`], which a test pins. No error message from Postgres reaches a client. This
-//! module does not depend on what was requested.
+//! Invariants: every response that is not a success is a [`Problem`]. No error message from
+//! Postgres reaches a client.
 
 use std::time::Duration;
 
@@ -16,17 +15,13 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// Seconds after which a client may retry while Postgres is unreachable. A restart takes a few
-/// seconds.
+/// Seconds after which a client may retry while Postgres is unreachable.
 const AWAY_RETRY_S: u64 = 5;
 /// Maximum errors in a problem: one for each URL in a batch.
 const MAX_ERRORS: usize = 10_000;
-/// A problem's content type.
 pub(crate) const PROBLEM_TYPE: &str = "application/problem+json";
-/// Prefix of a problem's `type`, before the code.
 const PROBLEM_URN: &str = "urn:everytab:problem:";
 
-/// Declares the codes with their statuses and titles.
 macro_rules! codes {
     ($($code:ident = $text:literal $status:ident $title:literal,)+) => {
         /// Why a request was rejected.
@@ -142,8 +137,8 @@ pub(crate) struct ProblemDocument {
     pub(crate) errors: Vec<ProblemItem>,
 }
 
-/// Time during which all the key's requests are rejected. A 429 response has it as an extension,
-/// and the key checks read it there.
+/// Time during which all the key's requests are rejected. The key checks read it from the
+/// extensions of a 429 response.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BusyFor(pub(crate) Duration);
 
@@ -189,7 +184,6 @@ impl Problem {
         Self { errors: vec![item], ..Self::with(code, detail) }
     }
 
-    /// Creates the problem for a key whose bucket has no room for any request during this time.
     pub(crate) fn throttled(time: Duration) -> Self {
         let retry_after_s = Some(whole_seconds(time.as_secs_f64()));
         Self { retry_after_s, ..Self::new(ProblemCode::Throttled) }
@@ -227,12 +221,10 @@ impl Problem {
         Self { detail, retry_after_s, busy_for, ..Self::new(code) }
     }
 
-    /// Returns the document as bytes.
     pub(crate) fn body(self) -> Vec<u8> {
         serde_json::to_vec(&self.document()).unwrap_or_default()
     }
 
-    /// Converts this to the document for the client.
     fn document(self) -> ProblemDocument {
         let Self { code, detail, errors, .. } = self;
         let (urn, title) = (format!("{PROBLEM_URN}{}", code.as_str()), code.title().to_owned());
@@ -240,14 +232,13 @@ impl Problem {
     }
 }
 
-/// Rounds seconds up, to at least one.
 fn whole_seconds(seconds: f64) -> u64 {
     // The cast saturates, and turns NaN into 0.
     (seconds.ceil() as u64).max(1)
 }
 
 impl From<Error> for Problem {
-    /// Postgres' message goes to the log only, because it may contain tables, values and hosts.
+    /// Logs the message, and does not pass it on, because it may contain tables, values and hosts.
     fn from(error: Error) -> Self {
         if error.is_transient() {
             tracing::warn!(%error, "Postgres did not answer");

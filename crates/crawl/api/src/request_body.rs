@@ -1,9 +1,8 @@
 //! Handles request bodies that a handler has not read completely.
 //!
-//! The server would parse a body's remaining bytes as the next request on an HTTP/1.1 connection,
-//! so the connection can continue only after the whole body was read. Invariant: after a response,
-//! either the rest of a small body was read, or the response has `Connection: close` (RFC 9112
-//! 9.6). This module does not depend on a body's content.
+//! The server would parse a body's remaining bytes as the next request on an HTTP/1.1 connection.
+//! Invariant: after a response, either the rest of a small body was read, or the response has
+//! `Connection: close` (RFC 9112 9.6).
 
 use std::{
     future::poll_fn,
@@ -28,10 +27,9 @@ use tokio::time::timeout;
 /// Maximum unread bytes to read in order to keep the connection. If there are more, it is cheaper
 /// for the client to reconnect.
 const MAX_DRAINED: u64 = 64 << 10;
-/// Time limit for reading these bytes. Small bodies arrive right after their heads.
+/// Time limit for reading these bytes.
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// A request body that its handler may drop before the end.
 #[derive(Debug)]
 struct Kept {
     body: Body,
@@ -48,7 +46,6 @@ impl Kept {
 type Shared = Arc<Mutex<Kept>>;
 type NextFrame = Option<Result<Frame<Bytes>, Error>>;
 
-/// Polls for a body's next part.
 fn poll_next(shared: &Shared, context: &mut Context<'_>) -> Poll<NextFrame> {
     let mut kept = shared.lock();
     let polled = Pin::new(&mut kept.body).poll_frame(context);
@@ -57,7 +54,6 @@ fn poll_next(shared: &Shared, context: &mut Context<'_>) -> Poll<NextFrame> {
     polled
 }
 
-/// The body that a handler gets.
 struct Lent(Shared);
 
 impl HttpBody for Lent {
@@ -77,18 +73,17 @@ impl HttpBody for Lent {
     }
 }
 
-/// The body of the current request. `None` if it has none.
+/// `None` if the request has no body.
 #[derive(Debug)]
 pub(crate) struct UnreadBody(Option<(Shared, bool)>);
 
 impl UnreadBody {
-    /// Keeps a handle on a request's body. Returns the request for its handler.
     pub(crate) fn keep(request: Request) -> (Request, Self) {
         if request.body().is_end_stream() {
             return (request, Self(None));
         }
         let (parts, body) = request.into_parts();
-        // Do not read a body if the client waits for `100 Continue`, because reading would send it.
+        // Reading a body would send `100 Continue`, so do not read it if the client waits for that.
         let may_drain =
             !parts.headers.contains_key(header::EXPECT) && body.size_hint().lower() <= MAX_DRAINED;
         let shared = Arc::new(Mutex::new(Kept { body, is_read: false, is_broken: false }));
@@ -96,7 +91,6 @@ impl UnreadBody {
         (Request::from_parts(parts, lent), Self(Some((shared, may_drain))))
     }
 
-    /// Reads the rest of a small body, or closes the connection after the response.
     pub(crate) async fn finish(self, response: &mut Response) {
         let Some((shared, may_drain)) = self.0 else { return };
         if shared.lock().is_read() {
@@ -110,12 +104,11 @@ impl UnreadBody {
     }
 }
 
-/// Closes the connection after this response.
 pub(crate) fn close_after(response: &mut Response) {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
 }
 
-/// Reads a body to its end. Returns false if it is larger than [`MAX_DRAINED`].
+/// Returns false if the body is larger than [`MAX_DRAINED`].
 async fn drain(shared: &Shared) -> bool {
     let mut drained = 0;
     while let Some(frame) = poll_fn(|context| poll_next(shared, context)).await {

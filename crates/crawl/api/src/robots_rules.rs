@@ -1,15 +1,14 @@
 //! Checks the rules that a key's crawls obey in addition to robots.txt.
 //!
-//! Invariant: accepted values fit into their columns, and the crawler can apply them. Otherwise a
-//! misspelt line would silently forbid nothing. This module does not depend on where the rules are
-//! stored.
+//! Invariant: the crawler can apply accepted values. Otherwise a misspelt line would silently
+//! forbid nothing.
 
 use everytab_frontier::{CanonicalUrl, ParameterList};
 use everytab_webpage::CrawlDelay;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Maximum rule length, because workers read all of them every few seconds.
+/// Maximum characters in an override's rules, because workers read all rules every few seconds.
 const MAX_RULES_CHARACTERS: usize = 4_096;
 /// Maximum length of a user-agent token.
 const MAX_TOKEN_CHARACTERS: usize = 64;
@@ -18,7 +17,6 @@ const MAX_ROBOTS_DELAY_MS: i32 = 300_000;
 /// Maximum hostname length (RFC 1035).
 const MAX_SITE_BYTES: usize = 253;
 
-/// Creates a problem for one field.
 fn wrong(field: &str, detail: String) -> Problem {
     Problem::of_field(ProblemCode::InvalidParameter, field, detail)
 }
@@ -83,8 +81,7 @@ pub fn check_rules(rules: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns whether the crawler can apply this rule: a path must be empty or start with `/` or `*`,
-/// and a delay must parse.
+/// A path must be empty or start with `/` or `*`, and a delay must parse.
 fn means_something(name: &str, value: &str) -> bool {
     match name.to_ascii_lowercase().as_str() {
         "disallow" | "allow" => value.is_empty() || value.starts_with(['/', '*']),

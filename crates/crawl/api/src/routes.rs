@@ -1,7 +1,5 @@
 //! The table of routes. A resource is one file in `resources/` and two lines here, which add its
 //! routes and its part of the description.
-//!
-//! Invariant: a test compares the description with the served paths.
 
 use std::sync::Arc;
 
@@ -20,7 +18,6 @@ use crate::{
     webhook_events,
 };
 
-/// Builds the router with every route.
 pub(crate) fn router(service: Arc<Service>) -> Router {
     Router::new()
         .merge(urls::routes())
@@ -55,7 +52,7 @@ pub fn description_json() -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string_pretty(&whole)? + "\n")
 }
 
-/// The description with the webhooks, which utoipa does not support.
+/// Adds the webhooks, which utoipa does not support.
 #[derive(Serialize)]
 struct WholeDescription {
     #[serde(flatten)]
@@ -63,7 +60,6 @@ struct WholeDescription {
     webhooks: Value,
 }
 
-/// Builds every route's description.
 fn described() -> openapi::OpenApi {
     let parts = [
         urls::UrlsDescription::openapi(),

@@ -1,7 +1,6 @@
 //! A schedule's times in the HTTP API: a period, or a time of day on some weekdays.
 //!
-//! Invariants: a time that a client set is shown in a form that can be read back, and all times are
-//! UTC. This module does not depend on what a schedule does.
+//! Invariant: all times are UTC.
 
 use chrono::{NaiveTime, Timelike as _};
 use everytab_coordinator::ScheduleTimes;
@@ -10,13 +9,12 @@ use utoipa::ToSchema;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Minimum period in seconds. Workers check for due schedules every few seconds.
+/// Minimum period in seconds.
 const MIN_PERIOD_SECONDS: u64 = 60;
 /// Maximum period in seconds: 365 days.
 const MAX_PERIOD_SECONDS: u64 = 365 * 86_400;
 /// Period units in seconds, largest first.
 const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
-/// The mask for all weekdays.
 const EVERY_DAY: i16 = 0b111_1111;
 
 /// A weekday.
@@ -43,27 +41,20 @@ impl DayWord {
     const ALL: [Self; 7] =
         [Self::Mon, Self::Tue, Self::Wed, Self::Thu, Self::Fri, Self::Sat, Self::Sun];
 
-    /// Returns this day's bit in a mask whose lowest bit is Monday.
+    /// The mask's lowest bit is Monday.
     const fn bit(self) -> i16 {
         1 << self as u8
     }
 }
 
-/// A schedule's times, as fields in its document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TimesInWords {
-    /// The period, such as `24h`.
     pub(crate) every: Option<String>,
-    /// The time of day, such as `03:00`.
     pub(crate) at: Option<String>,
-    /// The weekdays for that time. `None` means every day.
     pub(crate) days: Option<Vec<DayWord>>,
 }
 
 impl TimesInWords {
-    /// Parses the times.
-    ///
-    /// # Errors
     /// Returns a problem that names the field that is invalid or that conflicts with another.
     pub(crate) fn read(&self) -> Result<ScheduleTimes, Problem> {
         let wrong =
@@ -111,7 +102,7 @@ impl TimesInWords {
     }
 }
 
-/// Parses a period such as `90s`, `5m`, `24h` or `7d`, and returns it in seconds.
+/// Parses a period such as `90s`, `5m`, `24h` or `7d`, into seconds.
 fn period(text: &str) -> Result<i32, String> {
     let seconds = UNITS.iter().find_map(|(unit, seconds)| {
         let number = text.strip_suffix(unit)?;
@@ -126,14 +117,13 @@ fn period(text: &str) -> Result<i32, String> {
     })
 }
 
-/// Shows a period in the largest unit that divides it.
 fn shown_period(every_s: i32) -> String {
     let seconds = u64::try_from(every_s).unwrap_or_default();
     let unit = UNITS.iter().find(|(_, unit)| seconds.is_multiple_of(*unit));
     unit.map_or_else(|| format!("{seconds}s"), |(name, unit)| format!("{}{name}", seconds / unit))
 }
 
-/// Parses a time such as `03:00`, and returns it in seconds since midnight.
+/// Parses a time such as `03:00`, into seconds since midnight.
 fn time_of_day(text: &str) -> Option<i32> {
     let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
     let is_written_so = text.len() == 5 && [0, 1, 3, 4].into_iter().all(is_digit);

@@ -25,8 +25,7 @@ pub struct ApiService;
 
 impl ApiService {
     /// Starts the background tasks and builds the router. When `stop` turns true, requests that
-    /// wait for a change get their responses immediately. The other requests are completed
-    /// normally.
+    /// wait for a change get their responses immediately.
     ///
     /// # Errors
     /// Returns an error if the description or the settings cannot be serialized, which is a bug.

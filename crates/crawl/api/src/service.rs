@@ -1,6 +1,4 @@
 //! State shared by all requests: the database, waiting requests, and the operator's settings.
-//!
-//! This module does not depend on the routes.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -28,8 +26,7 @@ pub struct ApiSettings {
     pub from: String,
     /// Settings for requests to stores.
     pub stores: StoreSettings,
-    /// Directory for temporary files: imported lists with up to 400 MiB each, and up to 1 GiB in
-    /// addition to those in use.
+    /// Directory for imported lists, which have up to 400 MiB each.
     pub temporary: PathBuf,
     /// The program's version.
     pub version: String,
@@ -39,7 +36,6 @@ pub struct ApiSettings {
     pub guard: Guard,
 }
 
-/// State shared by all requests.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) coordinator: Coordinator,
@@ -52,25 +48,16 @@ pub(crate) struct Service {
     pub(crate) waiters: Arc<Waiters>,
     pub(crate) submissions: Submissions,
     pub(crate) captures: Captures,
-    /// State of the store with the captures.
     pub(crate) store: StoreHealth,
     /// The reason in the response to the last probe, so that only changes are logged.
     pub(crate) last_probe: Mutex<Option<&'static str>>,
-    /// Imported lists, for filter tests.
     pub(crate) lists: FilterLists,
-    /// Limits on concurrent filter tests.
     pub(crate) trials: Arc<Trials>,
-    /// The OpenAPI description, as served.
     pub(crate) description: Bytes,
-    /// Turns true when the process is stopping.
     pub(crate) stop: watch::Receiver<bool>,
 }
 
 impl Service {
-    /// Returns the ports that the caller's URLs may name.
-    ///
-    /// # Errors
-    /// Returns a problem if Postgres cannot be reached.
     pub(crate) async fn ports_of(&self, caller: &ApiCaller) -> Result<SeedPorts, Problem> {
         let ports = self.ports.of(&self.coordinator, caller).await?;
         Ok(SeedPorts::Listed(PortList::clone(&ports)))

@@ -1,9 +1,7 @@
 //! Checks whether the store of the keys' crawls can be read.
 //!
-//! Invariants: the store gets one request at a time, and at most one every [`POLL_INTERVAL`],
-//! regardless of the number of probes. A store that does not respond within [`CHECK_TIME`] is
-//! unreachable. Each change is logged once. This module does not depend on HTTP or on the stored
-//! objects.
+//! Invariant: this process checks the store at most once every [`POLL_INTERVAL`], regardless of the
+//! number of probes.
 
 use std::time::Duration;
 
@@ -15,17 +13,17 @@ use tokio::{
 
 /// Interval between checks. Proxies probe every few seconds, and a request to S3 costs money.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
-/// Time limit for a check, including its retry. Only probes before the first result wait for it,
-/// and probes usually time out after 5 to 10 seconds.
+/// Time limit for a check, including its retry. Probes before the first result wait for it, and
+/// usually time out after 5 to 10 seconds.
 const CHECK_TIME: Duration = Duration::from_secs(4);
-/// The object to read, which need not exist. It has the only prefix that the service may read.
+/// The object to read. This object need not exist, and it has the only prefix that the service may
+/// read.
 const PROBE: &str = "crawl-data/probe";
 
-/// The store's state: `None` until the first check has finished, then the error, if any. The error
-/// is for clients, so it does not contain the store's name.
+/// `None` until the first check has finished, then the error, if any. The error is for clients, so
+/// it does not contain the store's name.
 pub(crate) type StoreHealth = watch::Receiver<Option<Result<(), &'static str>>>;
 
-/// Starts the task that checks the store at `url`, until `stop` turns true.
 pub(crate) fn start(
     url: String,
     settings: StoreSettings,
@@ -49,7 +47,7 @@ pub(crate) fn start(
     health
 }
 
-/// Checks the store once. The error has one message for clients, and one for the log.
+/// The error has one message for clients, and one for the log.
 async fn check(url: &str, settings: &StoreSettings) -> Result<(), (&'static str, String)> {
     let checking = async { everytab_storage::open(url, settings).await?.check(PROBE).await };
     match timeout(CHECK_TIME, checking).await {
@@ -69,7 +67,6 @@ fn told(error: &StorageError) -> &'static str {
     }
 }
 
-/// Logs a state change.
 fn report(
     store: &str,
     before: Option<Result<(), &'static str>>,

@@ -1,9 +1,4 @@
 //! Submits single URLs in groups, so that many of them share a commit.
-//!
-//! Submissions that arrive within [`GATHER_TIME`] go to Postgres in one call. The call returns one
-//! result per submission, so a rejected one does not affect the others. Invariant: each submission
-//! gets its result from this call, or an error if the call failed. No submission is sent twice.
-//! This module does not depend on HTTP.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,15 +15,14 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-/// How long a call's first submission waits for others. A call with several keys takes about 1 ms
-/// of the database server's CPU time, and each submission in the call adds 0.05 ms. The wait hardly
-/// matters, because fetching a URL takes seconds.
+/// How long a call's first submission waits for others. The wait hardly matters, because fetching a
+/// URL takes seconds.
 const GATHER_TIME: Duration = Duration::from_millis(15);
-/// Maximum submissions per call: with the longest URLs, they take a megabyte.
+/// Maximum submissions per call.
 const MAX_GATHERED: usize = 256;
 /// Maximum concurrent calls, so that the next call can gather submissions while one commits.
 const CALLS: usize = 2;
-/// Maximum submissions that wait for a call. More are rejected.
+/// Maximum submissions that wait for a call. Submissions beyond this limit are rejected.
 const MAX_WAITING: usize = 4_096;
 /// Seconds after which a client may retry if too many submissions are waiting.
 const RETRY_S: u64 = 1;
@@ -38,7 +32,6 @@ struct Waiting {
     answer: oneshot::Sender<Result<ApiAccepted, Problem>>,
 }
 
-/// Sends submissions to the task that gathers them.
 #[derive(Debug, Clone)]
 pub(crate) struct Submissions(mpsc::Sender<Waiting>);
 
@@ -47,28 +40,18 @@ pub(crate) fn standing_settings() -> CrawlSettings {
     CrawlSettings { scope: Scope::Page, depth: 0, ..CrawlSettings::default() }
 }
 
-/// Returns how to start a key's standing crawl.
-///
-/// # Errors
-/// Returns an error if the settings cannot be serialized.
 pub(crate) fn standing_crawl(store: &str) -> Result<StandingCrawl, serde_json::Error> {
     let settings = serde_json::to_value(standing_settings())?;
     Ok(StandingCrawl { store: store.to_owned(), settings })
 }
 
 impl Submissions {
-    /// Starts the task that gathers submissions. It stops when all senders are dropped.
     pub(crate) fn start(coordinator: Coordinator, standing: StandingCrawl) -> Self {
         let (sender, waiting) = mpsc::channel(MAX_WAITING);
         tokio::spawn(gather(waiting, coordinator, Arc::new(standing)));
         Self(sender)
     }
 
-    /// Submits a URL.
-    ///
-    /// # Errors
-    /// Returns a problem if Postgres rejects the URL or cannot be reached, or if too many
-    /// submissions are waiting.
     pub(crate) async fn submit(&self, submission: ApiSubmission) -> Result<ApiAccepted, Problem> {
         let (answer, answered) = oneshot::channel();
         let unavailable = || Problem::unavailable("too many URLs are being submitted", RETRY_S);
@@ -102,7 +85,6 @@ async fn gather(
     }
 }
 
-/// Makes one call.
 async fn submit(coordinator: &Coordinator, standing: &StandingCrawl, gathered: Vec<Waiting>) {
     let (submissions, answers): (Vec<_>, Vec<_>) =
         gathered.into_iter().map(|waiting| (waiting.submission, waiting.answer)).unzip();

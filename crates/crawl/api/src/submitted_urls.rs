@@ -1,8 +1,4 @@
 //! A request's URLs: which are accepted, and why the others are rejected.
-//!
-//! Invariant: each submitted URL is in one of the two lists, with its line or position. This module
-//! does not depend on URLs' results, or on which addresses may be fetched, which the fetcher
-//! checks.
 
 use everytab_crawl_settings::{Seed, SeedError, SeedPorts, SeedReader, parse_seed};
 use everytab_crawl_start::SeedBatch;
@@ -12,10 +8,9 @@ use crate::{
     service::Service,
 };
 
-/// Maximum URLs per request: as link rows they take a megabyte, in one transaction.
+/// Maximum URLs per request, which are added in one transaction.
 pub(crate) const MAX_URLS: usize = 10_000;
 
-/// Returns the code for a rejected URL.
 pub(crate) fn code_of(reason: SeedError) -> ProblemCode {
     match reason {
         SeedError::Port(_) | SeedError::BadPort(_) => ProblemCode::PortNotAllowed,
@@ -23,20 +18,14 @@ pub(crate) fn code_of(reason: SeedError) -> ProblemCode {
     }
 }
 
-/// A request's URLs.
 #[derive(Debug, Default)]
 pub(crate) struct SubmittedUrls {
     /// Accepted URLs, each with its line or position from 1.
     pub(crate) accepted: Vec<(u64, Seed)>,
-    /// The errors for the others.
     pub(crate) refused: Vec<ProblemItem>,
 }
 
 impl SubmittedUrls {
-    /// Reads a URL list.
-    ///
-    /// # Errors
-    /// Returns a problem if there are too many.
     pub(crate) fn of_list(
         service: &Service,
         ports: &mut SeedPorts,
@@ -49,10 +38,6 @@ impl SubmittedUrls {
         Ok(found)
     }
 
-    /// Reads URLs from lines.
-    ///
-    /// # Errors
-    /// Returns a problem if there are too many.
     pub(crate) fn of_lines(
         service: &Service,
         ports: &mut SeedPorts,
@@ -88,10 +73,7 @@ impl SubmittedUrls {
         Ok(())
     }
 
-    /// Returns the URLs if at least one was accepted.
-    ///
-    /// # Errors
-    /// Returns a problem with all errors if none was accepted.
+    /// Returns a problem with all errors if no URL was accepted.
     pub(crate) fn some(self) -> Result<Self, Problem> {
         if self.accepted.is_empty() {
             let detail = "the request has no URL, or none is usable";
@@ -101,7 +83,6 @@ impl SubmittedUrls {
         Ok(self)
     }
 
-    /// Packs the accepted URLs as links that are not urgent.
     pub(crate) fn batch<'a>(&self, service: &'a Service, priority: u8) -> SeedBatch<'a> {
         let mut batch = SeedBatch::new(&service.suffixes, false);
         for (_, seed) in &self.accepted {

@@ -2,10 +2,8 @@
 //! list's next page.
 //!
 //! Each contains a code that only the holder of an API key and this service can compute: a prefix
-//! of the SHA-256 of the key's secret hash followed by the message. A message has a fixed prefix,
-//! and a fixed length or its own length in it, so that a longer message cannot be appended.
-//! Invariant: a token that was forged, truncated, or made for another key, crawl or list is
-//! invalid. Nothing is stored to check tokens. This module does not depend on how URLs are fetched.
+//! of the SHA-256 of the key's secret hash followed by the message. Messages have a fixed length or
+//! their length in them, so that none can be extended.
 
 use std::sync::LazyLock;
 
@@ -18,8 +16,8 @@ use uuid::Uuid;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Computes the code of a message's parts, as a whole digest. Callers use a prefix of it, because a
-/// truncated digest cannot be extended to a longer message's digest.
+/// Callers use a prefix of this digest, because a truncated digest cannot be extended to a longer
+/// message's digest.
 fn code_of(secret_sha256: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
     let mut digest = Sha256::new_with_prefix(secret_sha256);
     for part in parts {
@@ -34,20 +32,18 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && std::hint::black_box(differing) == 0
 }
 
-/// Base32 in lower case without padding (RFC 4648), for addresses and keys. Values and strings
-/// correspond one to one, because unused bits must be zero.
+/// Base32 in lower case without padding (RFC 4648). Each value has one string, because unused bits
+/// must be zero.
 static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
     let mut specification = Specification::new();
     specification.symbols.push_str("abcdefghijklmnopqrstuvwxyz234567");
     specification.encoding().expect("32 different characters are an alphabet")
 });
 
-/// Returns whether a character is in the alphabet of [`base32`].
 pub(crate) fn is_base32_digit(byte: u8) -> bool {
     matches!(byte, b'a'..=b'z' | b'2'..=b'7')
 }
 
-/// Encodes bytes.
 pub(crate) fn base32(bytes: &[u8]) -> String {
     BASE32.encode(bytes)
 }
@@ -56,15 +52,13 @@ fn from_base32(text: &str) -> Option<Vec<u8>> {
     BASE32.decode(text.as_bytes()).ok()
 }
 
-/// First byte of every ID.
 const ID_VERSION: u8 = 1;
 /// Bytes before the code: version, crawl, host hash, URL hash.
 const SAID_BYTES: usize = 1 + 4 + 8 + 8;
 /// The code's length in bytes. One in 2^64 guesses is right, and each guess takes a request.
 const ID_CODE_BYTES: usize = 8;
 
-/// Returns a URL's ID for the key with this secret. `api.url_id` does the same in Postgres, for
-/// events.
+/// Returns a URL's ID for the key with this secret. `api.url_id` does the same in Postgres.
 pub(crate) fn url_id(id: FetchId, secret_sha256: &[u8; 32]) -> String {
     let mut bytes = vec![ID_VERSION];
     bytes.extend(id.crawl.to_be_bytes());
@@ -75,7 +69,7 @@ pub(crate) fn url_id(id: FetchId, secret_sha256: &[u8; 32]) -> String {
     base32(&bytes)
 }
 
-/// Decodes a URL ID that belongs to this key. `None` if it is invalid.
+/// `None` if the ID is invalid or belongs to another key.
 pub(crate) fn parse_url_id(text: &str, secret_sha256: &[u8; 32]) -> Option<FetchId> {
     let bytes = from_base32(text)?;
     let (said, code) = bytes.split_at_checked(SAID_BYTES)?;
@@ -92,16 +86,13 @@ pub(crate) fn parse_url_id(text: &str, secret_sha256: &[u8; 32]) -> Option<Fetch
     })
 }
 
-/// The code's length in bytes.
 const CURSOR_CODE_BYTES: usize = 16;
-/// Maximum cursor length. A cursor may contain a snapshot, which lists up to some hundred
-/// transactions in progress.
+/// Maximum cursor length. A cursor may contain a snapshot, which lists transactions in progress.
 const MAX_CURSOR_CHARACTERS: usize = 8_192;
 
 /// Name of a cursor's list: always 16 bytes, so that no name can continue in the payload.
 pub(crate) type ListName = [u8; 16];
 
-/// The list of a key's crawls.
 const CRAWLS: &ListName = b"crawls..........";
 /// A crawl's hosts. The payload names the crawl.
 const HOSTS: &ListName = b"hosts...........";
@@ -131,15 +122,10 @@ fn refused(field: &str) -> Problem {
     Problem::of_field(ProblemCode::InvalidCursor, field, detail)
 }
 
-/// Returns the cursor after a crawl in a key's list.
 pub(crate) fn crawls_cursor(secret_sha256: &[u8; 32], number: i32) -> String {
     seal(secret_sha256, CRAWLS, &number.to_string())
 }
 
-/// Decodes a cursor of [`crawls_cursor`].
-///
-/// # Errors
-/// Returns a problem if it is not one.
 pub(crate) fn crawls_before(
     secret_sha256: &[u8; 32],
     (field, cursor): (&str, &str),
@@ -148,15 +134,10 @@ pub(crate) fn crawls_before(
     payload.and_then(|text| text.parse().ok()).ok_or_else(|| refused(field))
 }
 
-/// Returns the cursor after an item, identified by the item's sort key.
 pub(crate) fn item_cursor(secret_sha256: &[u8; 32], list: &ListName, key: &str) -> String {
     seal(secret_sha256, list, key)
 }
 
-/// Decodes a cursor of [`item_cursor`].
-///
-/// # Errors
-/// Returns a problem if it is not one.
 pub(crate) fn item_key(
     secret_sha256: &[u8; 32],
     list: &ListName,
@@ -165,7 +146,6 @@ pub(crate) fn item_key(
     unseal(secret_sha256, list, cursor).ok_or_else(|| refused("after"))
 }
 
-/// Returns the cursor after a crawl's host: the time when it is due, and its name's hash.
 pub(crate) fn host_cursor(
     secret_sha256: &[u8; 32],
     crawl: Uuid,
@@ -174,10 +154,6 @@ pub(crate) fn host_cursor(
     seal(secret_sha256, HOSTS, &format!("{crawl} {} {host_hash}", due.timestamp_micros()))
 }
 
-/// Decodes a cursor that [`host_cursor`] made for this crawl.
-///
-/// # Errors
-/// Returns a problem if it is not one.
 pub(crate) fn host_place(
     secret_sha256: &[u8; 32],
     crawl: Uuid,
@@ -191,7 +167,6 @@ pub(crate) fn host_place(
     read().ok_or_else(|| refused("after"))
 }
 
-/// Returns the list name of a query's results.
 fn found_list(crawl: Option<Uuid>, query: &str) -> ListName {
     let digest: [u8; 32] =
         Sha256::new().chain_update(crawl.unwrap_or_default()).chain_update(query).finalize().into();
@@ -200,7 +175,6 @@ fn found_list(crawl: Option<Uuid>, query: &str) -> ListName {
     list
 }
 
-/// Returns the cursor after one of a query's results.
 pub(crate) fn found_cursor(
     secret_sha256: &[u8; 32],
     (crawl, query): (Option<Uuid>, &str),
@@ -211,10 +185,6 @@ pub(crate) fn found_cursor(
     seal(secret_sha256, &found_list(crawl, query), &payload)
 }
 
-/// Decodes a cursor that [`found_cursor`] made for this query.
-///
-/// # Errors
-/// Returns a problem if it is not one.
 pub(crate) fn found_place(
     secret_sha256: &[u8; 32],
     (crawl, query): (Option<Uuid>, &str),
@@ -231,7 +201,6 @@ pub(crate) fn found_place(
     read().ok_or_else(|| refused("after"))
 }
 
-/// Returns the cursor for a position in a crawl's feed.
 pub(crate) fn feed_cursor(
     secret_sha256: &[u8; 32],
     crawl: Uuid,
@@ -243,10 +212,6 @@ pub(crate) fn feed_cursor(
     seal(secret_sha256, crawl.as_bytes(), &payload)
 }
 
-/// Decodes a cursor of [`feed_cursor`].
-///
-/// # Errors
-/// Returns a problem if it is not one.
 pub(crate) fn feed_position(
     secret_sha256: &[u8; 32],
     crawl: Uuid,

@@ -1,8 +1,7 @@
 //! Limits concurrent filter tests, because each uses a core for up to two seconds.
 //!
-//! Invariant: a key runs one test at a time, so that it cannot block others. A test counts until
-//! its guard is dropped, even if the client has disconnected. This module does not depend on how a
-//! filter is tested.
+//! Invariant: a key runs one test at a time. A test counts until its guard is dropped, even if the
+//! client has disconnected.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -11,13 +10,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use crate::problem::Problem;
 
-/// Maximum requests that test URLs at a time. Each uses a core, and other work must be able to run.
+/// Maximum requests that test URLs at a time.
 const TRIALS_AT_A_TIME: usize = 2;
-/// Maximum requests that wait for lists, or for a permit after that. Each holds up to 8 MiB in
-/// memory for its URLs.
+/// Maximum requests that wait for lists, or for a permit after that. Requests beyond this limit are
+/// rejected, because each holds its URLs in memory.
 const TRIALS_THAT_WAIT: usize = 8;
 
-/// Limits on this process's filter tests.
 #[derive(Debug)]
 pub(crate) struct Trials {
     permits: Arc<Semaphore>,
@@ -35,7 +33,7 @@ impl Default for Trials {
     }
 }
 
-/// Guard for a key's running test. Dropping it allows the key's next test.
+/// Dropping the guard allows the key's next test.
 #[derive(Debug)]
 pub(crate) struct KeyTrial {
     trials: Arc<Trials>,
@@ -53,10 +51,6 @@ fn busy() -> Problem {
 }
 
 impl Trials {
-    /// Registers a test for a key.
-    ///
-    /// # Errors
-    /// Returns a problem if the key has another running test.
     pub(crate) fn of_key(self: &Arc<Self>, key: &str) -> Result<KeyTrial, Problem> {
         if !self.keys.lock().insert(key.to_owned()) {
             return Err(Problem::unavailable("another filter of this key is being tested", 1));
@@ -64,23 +58,14 @@ impl Trials {
         Ok(KeyTrial { trials: Arc::clone(self), key: key.to_owned() })
     }
 
-    /// Takes a permit to test URLs.
-    ///
-    /// # Errors
-    /// Returns a problem if no permit is free.
     pub(crate) fn permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.permits).try_acquire_owned().map_err(|_| busy())
     }
 
-    /// Waits for a permit to test URLs.
     pub(crate) async fn next_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.permits).acquire_owned().await.map_err(|_| busy())
     }
 
-    /// Takes a slot to wait for lists.
-    ///
-    /// # Errors
-    /// Returns a problem if no slot is free.
     pub(crate) fn seat(&self) -> Result<SemaphorePermit<'_>, Problem> {
         self.seats.try_acquire().map_err(|_| busy())
     }

@@ -1,11 +1,8 @@
 //! Requests that wait for an event, such as a URL's result. The process polls Postgres once per
 //! second for all requests.
 //!
-//! Invariants: a key has at most [`MAX_WAITERS_PER_KEY`] waiting requests. A request frees its slot
-//! however it ends, and no later than its `wait` allows. At most one poll is in progress. While
-//! Postgres is unreachable, requests continue to wait until their time is over. A waiting request
-//! takes a few hundred bytes here. When the process stops, all waiting requests get a response
-//! without an event. This module does not depend on HTTP.
+//! Invariants: a request frees its slot however it ends. While Postgres is unreachable, requests
+//! continue to wait until their time is over.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -23,30 +20,26 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-/// Maximum waiting requests per key.
 pub(crate) const MAX_WAITERS_PER_KEY: usize = 32;
 /// Seconds after which a client may retry if its key has too many waiting requests.
 const RETRY_S: u64 = 5;
-/// Interval between polls.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The event for which a request waits.
 #[derive(Debug, Clone)]
 pub(crate) enum Question {
-    /// The URL is no longer due.
+    /// Waits until the URL is no longer due.
     Url(FetchId),
-    /// The crawl's state is no longer this one.
+    /// Waits until the crawl's state is no longer this one.
     Crawl(Uuid, String),
-    /// The crawl has recorded something after a position, or has ended.
+    /// Waits until the crawl has recorded something after a position, or has ended.
     Feed(Uuid, FeedPosition),
 }
 
-/// The event that ends a wait.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// The URL's result.
     Url(Box<ApiFetch>),
-    /// The crawl or its feed has changed. The request then reads the new state.
+    /// The crawl or its feed has changed, or the key may no longer read it. The request then reads
+    /// the new state or the error.
     Something,
 }
 
@@ -64,14 +57,13 @@ struct Table {
     per_key: HashMap<String, usize>,
 }
 
-/// This process's waiting requests.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     table: Mutex<Table>,
     arrived: Notify,
 }
 
-/// A slot for a waiting request. Dropping it frees the slot.
+/// Dropping this value frees the slot.
 struct Seat<'a> {
     waiters: &'a Waiters,
     number: u64,
@@ -93,8 +85,8 @@ impl Drop for Seat<'_> {
 }
 
 impl Waiters {
-    /// Waits for the event for at most `time`. `None` if it does not happen, or if the process is
-    /// stopping.
+    /// Waits for the event for at most `time`. `None` if it does not occur in this time, or if the
+    /// process is stopping.
     ///
     /// # Errors
     /// Returns a problem if the key has too many waiting requests.
@@ -138,7 +130,6 @@ impl Waiters {
         Ok((Seat { waiters: self, number, key }, news))
     }
 
-    /// Polls until the process stops.
     pub(crate) async fn poll(
         self: Arc<Self>,
         coordinator: Coordinator,
@@ -166,7 +157,6 @@ impl Waiters {
         }
     }
 
-    /// Collects the events that all waiting requests need.
     fn asked(&self) -> Asked {
         let mut asked = Asked::default();
         for (number, Waiter { caller, question, .. }) in &self.table.lock().waiting {
@@ -184,14 +174,12 @@ impl Waiters {
         let mut table = self.table.lock();
         for (number, news) in told {
             if let Some(waiter) = table.waiting.remove(&number) {
-                // The client may have disconnected.
                 waiter.answer.send(news).ok();
             }
         }
     }
 }
 
-/// The events to check in a poll, each with its waiting request's number.
 #[derive(Debug, Default)]
 struct Asked {
     urls: Vec<(u64, ApiCaller, FetchId)>,
@@ -200,18 +188,20 @@ struct Asked {
 }
 
 impl Asked {
-    /// Queries Postgres with one statement for each kind of event. A request with a revoked key
-    /// also stops waiting, so its next call is rejected.
     async fn ask(&self, coordinator: &Coordinator) -> Result<Vec<(u64, News)>, Error> {
         let mut told = Vec::new();
         if !self.urls.is_empty() {
             let asked: Vec<_> = self.urls.iter().map(|(_, caller, id)| (caller, *id)).collect();
             let states = coordinator.api_fetch_states(&asked).await?;
-            let settled = self.urls.iter().zip(states).filter_map(|((number, _, _), state)| {
-                let state = state.filter(is_settled)?;
-                Some((*number, News::Url(Box::new(state))))
-            });
-            told.extend(settled);
+            for ((number, _, _), state) in self.urls.iter().zip(states) {
+                match state {
+                    Some(state) if is_settled(&state) => {
+                        told.push((*number, News::Url(Box::new(state))));
+                    }
+                    Some(_) => {}
+                    None => told.push((*number, News::Something)),
+                }
+            }
         }
         if !self.crawls.is_empty() {
             let asked = self.crawls.iter().map(|(_, caller, id, _)| (caller, *id));
@@ -225,8 +215,14 @@ impl Asked {
         if !self.feeds.is_empty() {
             let asked = self.feeds.iter().map(|(_, caller, id, after)| (caller, *id, after));
             let news = coordinator.api_feed_news(&asked.collect::<Vec<_>>()).await?;
-            let with_news = self.feeds.iter().zip(news).filter(|(_, has_news)| *has_news);
-            told.extend(with_news.map(|((number, ..), _)| (*number, News::Something)));
+            // A feed that the key may no longer read has no news, and its crawl has no state.
+            let asked = self.feeds.iter().map(|(_, caller, id, _)| (caller, *id));
+            let states = coordinator.api_crawl_states(&asked.collect::<Vec<_>>()).await?;
+            for (((number, ..), has_news), state) in self.feeds.iter().zip(news).zip(states) {
+                if has_news || state.is_none() {
+                    told.push((*number, News::Something));
+                }
+            }
         }
         Ok(told)
     }
@@ -266,7 +262,6 @@ mod tests {
         let one = caller("one");
         let (_first, mut first) = waiters.sit(&one, question()).unwrap();
         let (second, mut news) = waiters.sit(&one, question()).unwrap();
-        // A request that has stopped waiting gets no news.
         waiters.answer(vec![(second.number, News::Something), (999, News::Something)]);
         assert!(first.try_recv().is_err());
         assert!(news.try_recv().is_ok());

@@ -1,6 +1,6 @@
 //! Webhook events, for the OpenAPI description. Postgres writes an event's body in the transaction
-//! that causes the event (`coordinator-sql/functions/crawl/tell_webhooks.sql`). A test compares
-//! these bodies with the documents here.
+//! that causes it (`coordinator-sql/functions/crawl/tell_webhooks.sql`), and a test compares these
+//! bodies with the documents here.
 
 use std::collections::BTreeMap;
 
@@ -33,10 +33,8 @@ pub(crate) enum EventType {
 }
 
 impl EventType {
-    /// Every type.
     const ALL: [Self; 3] = [Self::CrawlEnded, Self::UrlDone, Self::ScheduleSkipped];
 
-    /// Returns the stable name.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::CrawlEnded => "crawl.ended",
@@ -45,7 +43,6 @@ impl EventType {
         }
     }
 
-    /// Returns the type with this name. `None` if there is none.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.as_str() == name)
     }
@@ -55,7 +52,7 @@ impl EventType {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SkipReason {
-    /// Its last crawl has not ended.
+    /// The schedule's last crawl has not ended.
     NotEnded,
     /// The key has reached its daily URL quota.
     QuotaUrls,
@@ -76,20 +73,20 @@ pub(crate) struct CrawlEnded {
     pub(crate) crawl: Uuid,
     /// The crawl's name.
     pub(crate) name: String,
-    /// What ended it.
+    /// What ended the crawl.
     #[schema(value_type = CrawlEnd)]
     pub(crate) ended_by: String,
     /// Number of URLs in the crawl.
     pub(crate) known: i64,
-    /// Number of URLs with a stored record.
+    /// Number of URLs that were fetched and stored.
     pub(crate) captured: i64,
-    /// Number of URLs that could not be fetched.
+    /// Number of URLs that failed.
     pub(crate) failed: i64,
     /// Number of failed URLs, by outcome.
     pub(crate) failures: BTreeMap<String, i64>,
-    /// Number of URLs that must not be fetched, or had no usable response, by outcome.
+    /// Number of refused URLs, by outcome.
     pub(crate) refused: BTreeMap<String, i64>,
-    /// Number of URLs that were given up before they were fetched, by reason.
+    /// Number of URLs that were given up, by reason.
     pub(crate) left: BTreeMap<String, i64>,
 }
 
@@ -135,7 +132,6 @@ pub(crate) struct WebhookTest {
     pub(crate) webhook: Uuid,
 }
 
-/// Declares the event bodies, each with its type and time.
 macro_rules! bodies {
     ($($(#[$doc:meta])* $body:ident $data:ident $tag:ident $name:literal,)+) => {
         $(
@@ -161,7 +157,7 @@ macro_rules! bodies {
                 /// The event's type.
                 #[serde(rename = "type")]
                 pub(crate) event: $tag,
-                /// When it happened.
+                /// When this event happened.
                 pub(crate) timestamp: DateTime<Utc>,
                 /// What happened.
                 pub(crate) data: $data,
@@ -172,7 +168,6 @@ macro_rules! bodies {
         #[openapi(components(schemas($($body, $data, $tag),+)))]
         pub(crate) struct EventsDescription;
 
-        /// The event types, with their schemas' names.
         const BODIES: &[(&str, &str)] = &[$(($name, stringify!($body))),+];
     };
 }

@@ -1,7 +1,5 @@
-//! Checks webhook URLs.
-//!
-//! Workers check each URL and its addresses whenever they send an event. The check here rejects
-//! URLs that workers would always reject, so that the client gets the error immediately.
+//! Rejects webhook URLs that workers would always reject, so that the client gets the error
+//! immediately. Workers check each URL and its addresses whenever they send an event.
 
 use everytab_webpage::{
     PortList,
@@ -12,10 +10,9 @@ use url::Url;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Name of the URL field.
 const FIELD: &str = "url";
 
-/// Checks a webhook's URL, and returns it in the form in which it is requested.
+/// Returns a webhook's URL in the form in which it is requested.
 ///
 /// # Errors
 /// Returns a problem if the URL is malformed or too long, or if events are never sent there because

@@ -1,10 +1,7 @@
-//! Writes WARC records into archives, and uploads them. One archive is open per crawl, subset and
-//! store at a time.
+//! Writes WARC records into archives, and uploads the archives until their stores accept them.
 //!
-//! An archive is uploaded when it is large enough or old enough, or on request. Only then does the
-//! scheduler learn where its records are, because a fetch is recorded in Postgres only after its
-//! record is in the store. Failed uploads are retried forever. This module does not depend on slots
-//! or Postgres.
+//! The scheduler learns a record's position only after the upload, because a fetch is recorded in
+//! Postgres only when its record is in the store.
 
 use std::{
     collections::HashMap,
@@ -52,114 +49,79 @@ const ARCHIVES_PER_SEGMENT: u64 = 1_000;
 /// Maximum records that wait to be written. Each may have a body with several megabytes.
 pub(crate) const MAX_WAITING: usize = 64;
 
-/// A response to store as a WARC record.
 pub(crate) struct WarcRecord {
     pub crawl: Arc<Crawl>,
-    /// The kind of archive.
     pub subset: ArchiveSubset,
-    /// The slot of the URL's host.
     pub slot: i16,
-    /// The requested URL.
     pub url: String,
     /// Request time, in microseconds since 1970.
     pub date_micros: i64,
-    /// The IP address of the server.
     pub ip_address: Option<IpAddr>,
-    /// The request head.
     pub request_head: Vec<u8>,
-    /// The response head.
     pub response_head: Vec<u8>,
-    /// The response, which holds the permit for the memory of its body until it is written.
+    /// Holds the permit for its body's memory until the record is written.
     pub fetched: PageFetchResult,
-    /// The body's SHA-256.
     pub sha256: [u8; 32],
-    /// Which record has the body: this one, or one in an earlier crawl.
     pub body: BodySource,
-    /// Where to search for another record with an identical body, to which this record may refer.
-    /// `None` if the body is always stored.
+    /// Where to search for an identical body to refer to. `None` if the record must not refer to
+    /// another URL's record.
     pub dedup_scope: Option<DedupScope>,
-    /// Response time.
     pub duration: Duration,
-    /// The host's delay.
     pub delay: Duration,
     /// Number of links from a seed to the URL. `None` for robots.txt.
     pub depth: Option<u16>,
     /// The URL of the page that links or redirects here.
     pub via: Option<Arc<str>>,
-    /// The fault of the server's certificate, if it has one.
     pub certificate: Option<&'static str>,
-    /// Whether a client is waiting for this URL.
     pub is_urgent: bool,
-    /// The name of the body's character encoding.
     pub charset: Option<String>,
 }
 
-/// The records among which to search for an identical body.
 #[derive(Clone, Copy)]
 pub(crate) struct DedupScope {
-    /// The site's hash. Only this site's URLs are considered.
     pub site: u64,
-    /// The URL's own hashes: host and key.
     pub hashes: (u64, u64),
 }
 
-/// A command to the archive task.
 pub(crate) enum ArchiveCommand<T> {
-    /// Writes a record. The second value is returned when the record is uploaded.
+    /// Writes a record. The second value is returned with the [`UploadedRecord`].
     Write(Box<WarcRecord>, T),
-    /// Uploads the robots.txt archive of a crawl and slot, if it has a record.
     UploadRobots(Arc<Crawl>, i16),
-    /// Uploads all archives that have a record.
     UploadAll,
 }
 
-/// A record in an uploaded archive.
 pub(crate) struct UploadedRecord<T> {
-    /// The value passed along with the record.
     pub tag: T,
-    /// The object's name. `None` if the response could not be written as a record, or is lost.
+    /// `None` if the record could not be written.
     pub object: Option<Arc<str>>,
-    /// The record's position in the object.
     pub position: Position,
-    /// The record in this crawl that has the body, if this record refers to it.
     pub body: Option<BodyLocation>,
 }
 
-/// An uploaded archive.
 pub(crate) struct UploadedArchive<T> {
-    /// The crawl.
     pub crawl: i32,
-    /// The archive's size in bytes.
     pub bytes: u64,
     /// Whether the archive is lost because this host's disk failed. Its URLs must be fetched again.
     pub is_lost: bool,
-    /// The archive's records.
     pub records: Vec<UploadedRecord<T>>,
 }
 
-/// Settings for the archive task.
 #[derive(Debug, Clone)]
 pub(crate) struct ArchiveSettings {
-    /// Directory in which archives are written before they are uploaded.
     pub temporary: PathBuf,
     /// The worker's name in archive names: ASCII letters, digits and `-`, unique in the fleet.
     pub worker: String,
     /// Size from which an archive is uploaded, in bytes.
     pub max_bytes: u64,
-    /// Time after which an archive is uploaded.
     pub max_age: Duration,
-    /// The operator's name, which archives contain.
     pub operator: String,
-    /// The `User-Agent` of the requests.
     pub user_agent: String,
 }
 
-/// Selects the archive for a record.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct ArchiveKey {
     crawl: i32,
     subset: ArchiveSubset,
-    /// The store's index.
     store: usize,
 }
 
@@ -169,15 +131,13 @@ fn key_of(crawl: &Crawl, subset: ArchiveSubset, slot: i16) -> ArchiveKey {
     ArchiveKey { crawl: crawl.number, subset, store }
 }
 
-/// Identifies a site's body by crawl, store, archive kind, the site's hash, and a digest over the
-/// body and some headers.
+/// The archive, the site's hash, and a digest of the body and [`HEADERS_OF_A_BODY`].
 type BodyKey = (ArchiveKey, u64, [u8; 32]);
 
-/// Headers that must be identical, too, before a record refers to another record's body. A crawl
-/// that repeats this one parses an unchanged page with the headers of the record with the body.
+/// Headers that must also be identical, because a later crawl may parse an unchanged page with the
+/// other record's headers.
 const HEADERS_OF_A_BODY: [&str; 2] = ["content-type", "x-robots-tag"];
 
-/// Returns the key for a record's body. `None` if this record must not refer to another one.
 fn body_key(key: ArchiveKey, record: &WarcRecord) -> Option<BodyKey> {
     let copies = record.dedup_scope?;
     let mut digest = Sha256::new_with_prefix(record.sha256);
@@ -191,7 +151,6 @@ fn body_key(key: ArchiveKey, record: &WarcRecord) -> Option<BodyKey> {
     Some((key, copies.site, digest.finalize().into()))
 }
 
-/// A written record.
 struct WrittenRecord<T> {
     tag: T,
     position: Position,
@@ -204,13 +163,12 @@ struct OpenArchive<T> {
     names: BodyArchive,
     path: TempPath,
     writer: ArchiveWriter<BufWriter<File>>,
-    /// When the archive must be uploaded at the latest.
     upload_at: Instant,
     records: Vec<WrittenRecord<T>>,
 }
 
-/// The archive task: writes records into archives and uploads them. It stops when the scheduler
-/// drops its sender. Uploads that finish after that are not reported.
+/// Writes and uploads archives in one task. This task stops when the scheduler drops its sender,
+/// and uploads that finish later are not reported.
 pub(crate) struct Archives<T> {
     settings: ArchiveSettings,
     open: HashMap<ArchiveKey, OpenArchive<T>>,
@@ -222,8 +180,7 @@ pub(crate) struct Archives<T> {
 }
 
 impl<T: Send + 'static> Archives<T> {
-    /// Creates the task. It sends uploaded archives to `uploaded` and tracks uploads in
-    /// `pending_uploads`. No record refers to a record that was stored before `forgotten`.
+    /// Creates the task. No record refers to one that was stored before `forgotten`.
     pub(crate) fn new(
         settings: ArchiveSettings,
         uploaded: mpsc::UnboundedSender<UploadedArchive<T>>,
@@ -234,7 +191,6 @@ impl<T: Send + 'static> Archives<T> {
         Self { settings, open, bodies, number: 0, uploaded, pending_uploads, forgotten }
     }
 
-    /// Handles commands until all senders are dropped.
     pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<ArchiveCommand<T>>) {
         let mut tick = tokio::time::interval(Duration::from_millis(200));
         loop {
@@ -337,7 +293,6 @@ impl<T: Send + 'static> Archives<T> {
         Ok((written.position, archive.writer.offset()))
     }
 
-    /// Uploads the oldest archive if the maximum number is open.
     fn make_room(&mut self) {
         if self.open.len() < MAX_OPEN {
             return;
@@ -374,8 +329,7 @@ impl<T: Send + 'static> Archives<T> {
             fields: &info.fields(),
         };
         let writer = ArchiveWriter::new(BufWriter::new(file), &info)?;
-        // Upload robots.txt sooner, because fetches wait in memory for their host's robots.txt
-        // record.
+        // Fetches wait in memory for their host's robots.txt record, so upload it sooner.
         let is_robots = key.subset == ArchiveSubset::RobotsTxt;
         let sooner = if is_robots { ROBOTS_SOONER } else { 1 };
         let (crawl, upload_at) =
@@ -404,7 +358,6 @@ impl<T: Send + 'static> Archives<T> {
     }
 }
 
-/// The strings with which a revisit record refers to the record that has its body.
 struct BodyNames<'a> {
     digest: String,
     record_id: String,
@@ -419,7 +372,6 @@ impl<'a> BodyNames<'a> {
     }
 }
 
-/// Returns the location of a record that has its own body.
 fn location_of(
     record: &WarcRecord,
     scope: DedupScope,
@@ -431,8 +383,6 @@ fn location_of(
     BodyLocation { url, hashes: scope.hashes, at, object, position }
 }
 
-/// Returns a response as it is stored: with its body, or as a revisit that refers to the record
-/// with the body.
 fn kept_answer<'a>(record: &'a WarcRecord, names: Option<&'a BodyNames<'_>>) -> KeptAnswer<'a> {
     let revisit = names.map(|BodyNames { digest, record_id, body }| Revisit {
         target_uri: &record.url,
@@ -466,7 +416,6 @@ fn truncated_because(reason: CutReason) -> TruncatedBecause {
     }
 }
 
-/// Uploads an archive, and retries until the store accepts it.
 async fn upload_with_retries<T>(archive: OpenArchive<T>) -> UploadedArchive<T> {
     let OpenArchive { crawl, store, names, path, writer, records, .. } = archive;
     let (object, bytes) = (Arc::clone(&names.object), writer.offset());

@@ -1,7 +1,6 @@
 //! Keeps the blocklist up to date while this process crawls.
 //!
 //! Invariant: no request is sent before the list was read, or while it is more than a minute old.
-//! This module does not depend on why a host is blocked.
 
 use std::time::{Duration, Instant};
 
@@ -10,9 +9,7 @@ use everytab_coordinator::{BlockedHost, Coordinator, Error};
 use everytab_fetcher::{Exclusion, Exclusions, Fetcher};
 use tokio::time::timeout;
 
-/// Interval between polls for added hosts.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
-/// Time limit for a poll.
 const POLL_TIME: Duration = Duration::from_secs(5);
 /// If the list is older than this, requests wait.
 const MAX_AGE: Duration = Duration::from_secs(40);
@@ -21,10 +18,6 @@ const MAX_AGE: Duration = Duration::from_secs(40);
 const OVERLAP: TimeDelta = TimeDelta::minutes(10);
 const _: () = assert!(MAX_AGE.as_secs() + POLL_INTERVAL.as_secs() + POLL_TIME.as_secs() < 60);
 
-/// Reads the whole list.
-///
-/// # Errors
-/// Returns an error if Postgres cannot be reached.
 pub(crate) async fn read_all(
     coordinator: &Coordinator,
     exclusions: &Exclusions,
@@ -35,8 +28,7 @@ pub(crate) async fn read_all(
     Ok(())
 }
 
-/// Polls for added hosts until the future is dropped. If the list is too old, the fetcher delays
-/// its requests.
+/// Polls for added hosts until the future is dropped. The fetcher waits while the list is too old.
 pub(crate) async fn poll_blocklist(
     coordinator: Coordinator,
     fetcher: Fetcher,

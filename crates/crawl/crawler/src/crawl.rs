@@ -1,6 +1,4 @@
-//! An open crawl, as the scheduler needs it.
-//!
-//! This module does not depend on slots or host state.
+//! The open crawls, with their settings in the form that the scheduler uses.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -23,76 +21,50 @@ use crate::{
     stores::CrawlStores,
 };
 
-/// A crawl's settings, parsed once.
 pub(crate) struct Crawl {
-    /// The crawl's number in the database.
     pub number: i32,
-    /// The crawl's owner.
     pub owner: Arc<str>,
-    /// The crawl's name, with which the names of its objects start.
     pub name: LiveCrawlName,
-    /// The crawl's rules, with the version number of its includes and excludes.
     followed: RwLock<(i32, Arc<Rules>)>,
-    /// The crawl's filters. If one of their lists cannot be loaded, links are merged without this
-    /// list, and no requests are sent. Once the list is loaded, URLs that it drops are refused
-    /// before their fetch.
+    /// If a list cannot be loaded, links are merged without it, and no requests are sent until it
+    /// loads.
     pub filters: Arc<FilterSet>,
-    /// Delays for all hosts except the operator's own.
     delays: DelaySettings,
-    /// Delays for the operator's own hosts.
     own_delays: DelaySettings,
-    /// The ports to which this worker may connect for the crawl.
     pub ports: PortList,
-    /// The purpose of page requests.
     pub page: Purpose,
-    /// The purpose of requests for page requisites.
     pub media: Purpose,
-    /// Whether requisites are stored.
     pub keeps_media: bool,
-    /// Whether `nofollow` is obeyed.
     pub obeys_nofollow: bool,
-    /// Which sitemaps are read.
     pub sitemaps: SitemapsOption,
-    /// Whether the text of pages is indexed for search.
     pub is_searched: bool,
-    /// Whether the crawl has a page limit, so each page is reserved before it is fetched.
+    /// Whether pages must be reserved before they are fetched, because the crawl has a limit.
     pub is_limited: bool,
-    /// Age at which an unchanged body is stored again.
     store_again_after: TimeDelta,
-    /// The earlier crawl that this one repeats. `None` if it repeats none.
     pub repeat: Option<Repeat>,
-    /// Maximum retries per URL after transient failures.
     pub retries: u8,
     /// How long a failing origin is retried. `None` uses the worker's setting.
     pub host_patience: Option<Duration>,
-    /// When the crawl was started.
     pub started_at: DateTime<Utc>,
-    /// The stores for the crawl's records. `None` if this program cannot open them. The crawl then
-    /// sends no requests.
+    /// `None` if this program cannot open them. The crawl then sends no requests.
     pub stores: Option<CrawlStores>,
 }
 
 impl Crawl {
-    /// Returns whether the crawl's URLs can be fetched: its stores are open, and its filters' lists
-    /// are loaded.
     pub(crate) fn is_ready(&self) -> bool {
         self.stores.is_some() && self.filters.is_complete()
     }
 
-    /// Returns whether a page's body at this depth should be parsed: for links to follow, for
-    /// requisites, for filters, or for search.
     pub(crate) fn reads_pages_at(&self, depth: u16) -> bool {
         let is_kept = self.keeps_media || self.is_searched || !self.filters.is_empty();
         self.follows_links_at(depth) || is_kept
     }
 
-    /// Returns whether links on a page at this depth are followed.
     pub(crate) fn follows_links_at(&self, depth: u16) -> bool {
         let (_, rules) = &*self.followed.read();
         rules.scope != Scope::Page && depth < rules.depth
     }
 
-    /// Returns the current rules.
     pub(crate) fn rules(&self) -> Arc<Rules> {
         Arc::clone(&self.followed.read().1)
     }
@@ -102,58 +74,40 @@ impl Crawl {
         self.followed.read().0
     }
 
-    /// Replaces the rules in all clones of this crawl.
     pub(crate) fn change_rules(&self, ChangedRules { version, rules, .. }: ChangedRules) {
         *self.followed.write() = (version, Arc::new(rules));
     }
 
-    /// Returns whether a record may refer to one that was stored at `at`, instead of storing an
-    /// identical body again.
     pub(crate) fn may_name_record_of(&self, at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
         now - at < self.store_again_after
     }
 
-    /// Returns the delays for the operator's own hosts or for all others.
     pub(crate) fn delays(&self, is_own: bool) -> DelaySettings {
         if is_own { self.own_delays } else { self.delays }
     }
 }
 
-/// The open crawls. The flag is true if a crawl's URLs are fetched. Otherwise only its links are
-/// merged.
+/// The open crawls. If the flag is false, a crawl's links are merged, but its URLs are not fetched.
 pub(crate) type OpenCrawls = HashMap<i32, (Arc<Crawl>, bool)>;
 
-/// A crawl's rules after its includes and excludes have changed.
 pub(crate) struct ChangedRules {
-    /// The crawl's number.
     pub crawl: i32,
-    /// The version number for its includes and excludes.
     pub version: i32,
-    /// The new rules.
     pub rules: Rules,
 }
 
-/// The open crawls.
 pub(crate) struct ListedCrawls {
-    /// The crawls that this program can read.
     pub crawls: OpenCrawls,
-    /// New rules for crawls that were already listed and whose patterns have changed.
     pub changed: Vec<ChangedRules>,
-    /// Limits for crawls and owners.
     pub owner_limits: OwnerLimits,
-    /// When `crawl forget` last ran. `None` if it never did.
     pub forgotten_at: Option<DateTime<Utc>>,
-    /// Whether there are crawls that this program cannot read. It cannot merge their links, so it
-    /// must release its slots to workers with a newer program.
+    /// Whether this program cannot read a crawl's settings, so that it must release its slots to
+    /// workers with a newer program.
     pub has_unreadable: bool,
 }
 
-/// Lists the open crawls. The crawls in `known` are not read again, unless their store could not be
-/// opened or a filter list could not be loaded. Their includes and excludes are read only if they
-/// have changed.
-///
-/// # Errors
-/// Returns an error if Postgres cannot be reached.
+/// Lists the open crawls. A crawl in `known` is read again only if its stores or lists are missing,
+/// and its includes and excludes only if they have changed.
 pub(crate) async fn list_crawls(
     coordinator: &Coordinator,
     known: &OpenCrawls,
@@ -192,8 +146,7 @@ pub(crate) async fn list_crawls(
     Ok(ListedCrawls { crawls, changed, owner_limits, forgotten_at, has_unreadable })
 }
 
-/// Reads the includes and excludes of a known crawl if they have changed. The inner error is the
-/// reason why this program cannot read them.
+/// The inner error is the reason why this program cannot read the crawl's includes and excludes.
 async fn changed_rules(
     coordinator: &Coordinator,
     open: &OpenCrawl,
@@ -216,7 +169,6 @@ async fn changed_rules(
     })
 }
 
-/// Reads a crawl's settings. The inner error is the reason why this program cannot read them.
 async fn read_settings(
     coordinator: &Coordinator,
     open: &OpenCrawl,
@@ -233,7 +185,6 @@ async fn compiled(settings: CrawlSettings) -> Result<CompiledSettings, Error> {
     compiled.map_err(|error| Error::Unexpected(format!("compiling patterns: {error}")))
 }
 
-/// Reads a crawl. The inner error is the reason why this program cannot read it.
 async fn read_crawl(
     coordinator: &Coordinator,
     open: &OpenCrawl,
@@ -297,8 +248,8 @@ async fn read_crawl(
     }))
 }
 
-/// Returns how a crawl repeats an earlier one. If the earlier crawl is gone, or this program cannot
-/// read its settings, everything is fetched and stored as in a new crawl.
+/// `None` if the earlier crawl is gone or unreadable, so that everything is stored as in a new
+/// crawl.
 async fn repeat_of(
     coordinator: &Coordinator,
     open: &OpenCrawl,

@@ -1,6 +1,4 @@
 //! Runs live crawls in a worker: the scheduler for its slots, and the background tasks next to it.
-//!
-//! This module does not depend on the command line.
 
 use std::sync::Arc;
 
@@ -119,7 +117,7 @@ pub async fn run(
     Ok(end)
 }
 
-/// Returns the worker's name in the form for archive names: letters, digits and `-`.
+/// Archive names may contain only letters, digits and `-` of the worker's name.
 fn archive_name(worker: &str) -> String {
     let name = worker.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     name.collect()

@@ -1,7 +1,5 @@
-//! Fetches one URL from a host in its own task: a page, a probe or a robots.txt. The task also
-//! parses the page, so that all cores parse pages.
-//!
-//! This module does not depend on host state, slots or archives.
+//! Fetches one URL from a host in its own task, and parses the page there, so that all cores parse
+//! pages.
 
 use std::sync::Arc;
 
@@ -31,32 +29,25 @@ use crate::{
     stored_copy::{StoredCopyError, read_copy},
 };
 
-/// Maximum sitemaps whose links are sorted or merged at a time. Each takes up to 50 MB then.
+/// Maximum sitemaps whose links are sorted or merged at a time, because each may have many links in
+/// memory.
 const MAX_CONCURRENT_SITEMAPS: usize = 4;
-/// Maximum copies from an earlier crawl that are in memory at a time. Each may be a page of the
-/// maximum length.
+/// Maximum pages from an earlier crawl that are in memory at a time.
 const MAX_CONCURRENT_COPIES: usize = 8;
 /// The outcome of a page that is identical to its copy in the repeated crawl, if the crawl rejects
 /// duplicates.
 pub(crate) const DUPLICATE: &str = "duplicate";
 
-/// The resources that all fetch tasks share.
 pub(crate) struct FetchContext {
-    /// Sends the requests.
     pub fetcher: Fetcher,
-    /// Parameters that URL keys omit.
     pub parameters: ParameterList,
-    /// The public suffix list, which defines sites.
     pub suffixes: SuffixList,
-    /// Permits for holding a sitemap's links in memory.
     pub sitemap_readers: Arc<Semaphore>,
-    /// Looks up captures in earlier crawls.
     earlier: EarlierFetches,
     copies: Semaphore,
 }
 
 impl FetchContext {
-    /// Creates the resources for fetch tasks.
     pub(crate) fn new(
         fetcher: Fetcher,
         (parameters, suffixes): (ParameterList, SuffixList),
@@ -68,38 +59,25 @@ impl FetchContext {
     }
 }
 
-/// The target of a fetch task.
 pub(crate) enum FetchTask {
-    /// This origin's robots.txt, with this crawl's delays.
     Robots {
-        /// The crawl.
         crawl: Arc<Crawl>,
-        /// The origin.
         origin: Origin,
     },
-    /// A page that the origin served before. It is fetched to find out whether the origin fails as
-    /// a whole, and it is not recorded.
+    /// Shows whether the whole origin fails. This fetch is not recorded.
     Probe {
-        /// The crawl.
         crawl: Arc<Crawl>,
-        /// The origin.
         origin: Origin,
-        /// The URL.
         url: String,
     },
-    /// A crawl's URL.
     Page {
-        /// The crawl.
         crawl: Arc<Crawl>,
-        /// The URL.
         pending: PendingUrl,
-        /// The cookies of the redirect chain that leads to this URL on the same host.
         cookies: Cookies,
     },
 }
 
 impl FetchTask {
-    /// Returns the pending URL. `None` for a robots.txt or a probe.
     pub(crate) fn pending(&self) -> Option<&PendingUrl> {
         match self {
             Self::Robots { .. } | Self::Probe { .. } => None,
@@ -107,7 +85,6 @@ impl FetchTask {
         }
     }
 
-    /// Returns the crawl for which the target is fetched.
     pub(crate) fn crawl(&self) -> &Arc<Crawl> {
         match self {
             Self::Robots { crawl, .. } | Self::Probe { crawl, .. } | Self::Page { crawl, .. } => {
@@ -117,64 +94,45 @@ impl FetchTask {
     }
 }
 
-/// The facts from parsing a page.
 #[derive(Default)]
 pub(crate) struct PageFacts {
-    /// The name of the page's character encoding.
     pub charset: Option<String>,
-    /// The page's title.
     pub title: Option<String>,
-    /// The language of the page's text, if a filter of this crawl or the search needs it.
+    /// `None` unless the search or one of the crawl's filters needs it.
     pub language: Option<&'static str>,
-    /// The page's text, if the crawl is indexed for search.
+    /// `None` unless the crawl is indexed for search.
     pub text: Option<String>,
     /// Content hashes, by which traps are detected. `None` for requisites, or if there is no body.
     pub content_hashes: Option<Vec<u32>>,
-    /// The links to follow, and counts of the rejected links by reason.
     pub found: FoundLinks,
     /// The permit for a sitemap's links, which is held until they are merged.
     pub reading: Option<OwnedSemaphorePermit>,
 }
 
-/// A finished fetch task.
 pub(crate) struct FinishedFetch {
-    /// The slot's fence when the task started.
     pub fence: SlotFence,
-    /// The hostname's hash.
     pub host_hash: u64,
-    /// The request's number in this process.
     pub number: u64,
-    /// The host's connection and delay, which only this task could use.
     pub client: HostClient,
-    /// The task's target.
     pub task: FetchTask,
-    /// The output, or the local failure.
     pub result: Result<FetchOutput, LocalFailure>,
 }
 
-/// A fetch's output.
 pub(crate) struct FetchOutput {
-    /// The outcome, with the response and its body.
     pub fetched: PageFetchResult,
-    /// The facts from parsing the page.
     pub facts: PageFacts,
-    /// The body's SHA-256. `None` if there was no response, or if its body was lost.
     pub sha256: Option<[u8; 32]>,
-    /// Which record has the body.
     pub body: BodySource,
-    /// The outcome if the body is not stored because of a filter, a robots directive, or as a
-    /// duplicate. `None` if it may be stored.
+    /// The outcome if the body must not be stored.
     pub refused: Option<&'static str>,
 }
 
 impl FetchOutput {
-    /// Returns the last exchange. `None` if no response was received.
     pub(crate) fn exchange(&self) -> Option<&Exchange> {
         self.fetched.exchanges.last()
     }
 }
 
-/// Runs a fetch task: sends the request once the host's delay allows it, and parses a page.
 pub(crate) async fn run_page_task(
     context: &FetchContext,
     mut client: HostClient,
@@ -199,7 +157,6 @@ pub(crate) async fn run_page_task(
     FinishedFetch { fence, host_hash, number, client, task, result }
 }
 
-/// Fetches a robots.txt or a probe. These are not parsed for links.
 async fn fetch_unparsed(
     client: &mut HostClient,
     crawl: &Crawl,
@@ -238,8 +195,7 @@ async fn fetch_crawl_page(
     {
         match read_copy_of(context, crawl, slot, named).await {
             Ok(read) => stored = Some(read),
-            // A store outage must not change what the crawl records, so this URL is fetched again
-            // later.
+            // A store outage must not change what the crawl records, so fetch this URL again later.
             Err(error) if error.is_passing() => {
                 tracing::warn!(url = pending.url, %error, "cannot read the copy now; retrying");
                 return Err(LocalFailure::NetworkUnreachable);
@@ -273,7 +229,7 @@ async fn fetch_crawl_page(
         _ => {}
     }
     let (sha256, body) = body_record(&fetched, copy);
-    // For trap detection, any other file counts as a page with one line.
+    // For trap detection, a file other than HTML counts as a page with one line.
     if is_read && !is_requisite && facts.content_hashes.is_none() {
         facts.content_hashes =
             sha256.map(|[a, b, c, d, ..]| vec![u32::from_be_bytes([a, b, c, d]) & !1]);
@@ -285,7 +241,6 @@ async fn fetch_crawl_page(
     Ok(FetchOutput { fetched, facts, sha256, body, refused })
 }
 
-/// Returns a URL's copy in an earlier crawl, if a record may refer to this copy.
 async fn copy_of(
     context: &FetchContext,
     crawl: &Crawl,
@@ -298,7 +253,6 @@ async fn copy_of(
     repeat.may_name(&copy, (slot, is_requisite), Utc::now()).then_some(copy)
 }
 
-/// Reads the copy of a page, and returns it with the permit to hold it in memory.
 async fn read_copy_of<'a>(
     context: &'a FetchContext,
     crawl: &Crawl,
@@ -314,19 +268,17 @@ async fn read_copy_of<'a>(
     Ok((read_copy(&**store, copy).await?, permit))
 }
 
-/// Returns the digest of a response's body. `None` if there was no response, or if a successful
-/// response lost its body, because its record would describe an empty page.
+/// `None` if there was no response, or if a successful response lost its body, because its record
+/// would describe an empty page.
 pub(crate) fn digest_of(fetched: &PageFetchResult) -> Option<[u8; 32]> {
     fetched.status.filter(|_| !fetched.has_lost_body())?;
     Some(Sha256::digest(&fetched.body).into())
 }
 
-/// Returns whether a response is a page with its whole body.
 pub(crate) fn is_whole(fetched: &PageFetchResult) -> bool {
     fetched.outcome == Outcome::Ok && fetched.status == Some(200) && fetched.truncated.is_none()
 }
 
-/// Returns the digest of a response's body, and which record has that body.
 fn body_record(
     fetched: &PageFetchResult,
     copy: Option<EarlierFetch>,
@@ -343,7 +295,7 @@ fn body_record(
     }
 }
 
-/// Parses a page and applies filters. Returns the outcome if the page is refused.
+/// Also returns the outcome if the page is refused.
 async fn read_and_judge(
     context: &FetchContext,
     crawl: &Crawl,
@@ -406,7 +358,6 @@ fn of_redirect(
     )
 }
 
-/// Parses a page: its links and its text.
 fn read_html(
     context: &FetchContext,
     crawl: &Crawl,
@@ -437,7 +388,6 @@ fn found_links(
     found
 }
 
-/// Yields the links that a crawl follows, each with its flags.
 fn followed_links(
     links: &PageLinks,
     obeys_nofollow: bool,
@@ -451,7 +401,6 @@ fn followed_links(
     })
 }
 
-/// Counts the links that the parser omitted.
 pub(crate) fn count_left_out(found: &mut FoundLinks, left_out: &LinksLeftOut) {
     let LinksLeftOut { over_limit, too_long, other_scheme, unparsable, empty: _ } = *left_out;
     for (number, reason) in [

@@ -1,6 +1,4 @@
 //! Builds the row and the WARC record for a fetch.
-//!
-//! This module does not depend on slots or host state.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,20 +19,18 @@ use crate::{
     stored_bodies::BodyLocation,
 };
 
-/// The outcome for a URL on which workers died.
 pub(crate) const CRASHED: &str = "crashed";
 /// The reason to leave a host's URLs when its robots.txt sets a delay that is too long to obey.
 pub(crate) const CRAWL_DELAY_TOO_LONG: &str = "crawl_delay_too_long";
 /// Minimum body size, in bytes, for which a record refers to another record with the same body. For
 /// a shorter body, a full record is hardly longer than a revisit record.
 const MIN_NAMED_BYTES: usize = 1_024;
-/// Maximum size of a stored title, in bytes. Anything longer is not a real title.
+/// Maximum size of a stored title, in bytes.
 const MAX_TITLE_BYTES: usize = 1_024;
 
-/// Returns a URL's referrer in the form for the URL's row. This is the referrer's hashes if its row
-/// is recorded before this URL's row or together with it. For a referrer on the same host,
-/// `is_finished` tests this. A referrer on another host is always recorded together with its links.
-/// A robots.txt never has a row.
+/// Converts a referrer to hashes if its row is recorded no later than this URL's row, which
+/// `is_finished` tests for a referrer on the same host. A referrer on another host is always
+/// recorded together with its links, and a robots.txt has no row.
 pub(crate) fn named_via(
     via: Via,
     own_host: u64,
@@ -51,17 +47,14 @@ pub(crate) fn named_via(
     via
 }
 
-/// Maps a fetch outcome to its URL's final state. `has_body` is true if part of the body was
-/// received.
+/// `has_body` is true if part of the body was received.
 pub(crate) fn final_state_of(outcome: Outcome, has_body: bool) -> FinalState {
     match outcome {
-        // If part of a page was received before the failure, this part is stored.
         Outcome::BodyTruncated | Outcome::BodyReset | Outcome::H1Parse | Outcome::TotalTimeout
             if has_body =>
         {
             FinalState::Captured
         }
-        // An empty page is also a page.
         Outcome::Ok | Outcome::Redirected | Outcome::EmptyBody | Outcome::NotModified => {
             FinalState::Captured
         }
@@ -78,7 +71,6 @@ pub(crate) fn final_state_of(outcome: Outcome, has_body: bool) -> FinalState {
     }
 }
 
-/// Returns the row for a URL that was not fetched.
 pub(crate) fn empty_row(crawl: i32, host_hash: u64, pending: &PendingUrl) -> FetchRow {
     FetchRow {
         crawl,
@@ -116,12 +108,10 @@ pub(crate) fn empty_row(crawl: i32, host_hash: u64, pending: &PendingUrl) -> Fet
     }
 }
 
-/// Returns the name of a certificate's fault. `None` if it was verified.
 fn fault_of(certificate: Option<Certificate>) -> Option<&'static str> {
     certificate.filter(|found| *found != Certificate::Verified).map(Certificate::as_str)
 }
 
-/// Returns the row for a fetched URL. Its record's position is not known yet.
 pub(crate) fn row_of(
     crawl: i32,
     host_hash: u64,
@@ -160,7 +150,6 @@ pub(crate) fn row_of(
     if refused.is_none_or(|outcome| outcome == DUPLICATE) { with_copy(row, body) } else { row }
 }
 
-/// Adds values from the earlier copy that has the body to a row.
 fn with_copy(mut row: FetchRow, body: &BodySource) -> FetchRow {
     let Some(copy) = body.copy() else { return row };
     if let Some(location) = BodyLocation::of_earlier(copy) {
@@ -169,7 +158,6 @@ fn with_copy(mut row: FetchRow, body: &BodySource) -> FetchRow {
     if matches!(body, BodySource::NotModified(_)) {
         row.bytes = copy.bytes;
         row.mime.clone_from(&copy.mime);
-        // If this page was not parsed, use the values of its copy.
         row.charset = row.charset.or_else(|| copy.charset.clone());
         row.language = row.language.or_else(|| copy.language.clone());
         row.title = row.title.or_else(|| copy.title.clone());
@@ -179,7 +167,6 @@ fn with_copy(mut row: FetchRow, body: &BodySource) -> FetchRow {
     row
 }
 
-/// Stores in a row which record has its body.
 pub(crate) fn name_body(row: &mut FetchRow, body: &BodyLocation) {
     row.body_object = Some(body.object.to_string());
     row.body_offset = i64::try_from(body.position.offset).ok();
@@ -189,10 +176,9 @@ pub(crate) fn name_body(row: &mut FetchRow, body: &BodyLocation) {
     row.body_hashes = Some(body.hashes).filter(|hashes| *hashes != (row.host_hash, row.url_hash));
 }
 
-/// Returns whether a record may refer to another URL's record on the same site that has the same
-/// body. A home page must have its own record. So must the target of a redirect, because most home
-/// pages redirect. A scan reads the page at the target, and resolves its links against the URL in
-/// the record.
+/// Returns true if a record may refer to another URL's record on the site. Home pages, and redirect
+/// targets because most home pages redirect, need their own records: a scan resolves a home page's
+/// links against the record's URL.
 fn may_name_another(output: &FetchOutput, pending: &PendingUrl) -> bool {
     let FetchOutput { fetched, body, .. } = output;
     matches!(body, BodySource::Own)
@@ -202,8 +188,7 @@ fn may_name_another(output: &FetchOutput, pending: &PendingUrl) -> bool {
         && !is_home_page(&pending.url)
 }
 
-/// Returns a response's WARC record. `None` if no response was received, or if its body was lost.
-/// `of` contains the pending URL and where to search for copies, or is `None` for a robots.txt.
+/// `None` if no response was received, or if its body was lost. `of` is `None` for a robots.txt.
 pub(crate) fn record_of(
     crawl: &Arc<Crawl>,
     (subset, slot): (ArchiveSubset, i16),

@@ -1,8 +1,7 @@
 //! The in-memory state of sites and hosts.
 //!
 //! All hosts of a site in a crawl are loaded together, because they share the site's budget. All
-//! crawls share a host's delay, robots.txt and pauses. This module does not depend on Postgres or
-//! on requests.
+//! crawls share a host's delay, robots.txt and pauses.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -23,34 +22,25 @@ use crate::{
     origins::{HostOrigins, Patience},
 };
 
-/// A site in a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SiteKey {
     pub crawl: i32,
     pub site_hash: u64,
 }
 
-/// A site's state in a crawl.
 pub(crate) struct Site {
-    /// The site's slot.
     pub slot: i16,
-    /// How much of the site's budget this crawl has used.
     pub usage: SiteUsage,
-    /// Each host's state, by the hash of its name.
     pub hosts: HashMap<u64, HostState>,
-    /// When the site was loaded.
     pub loaded_at: Instant,
-    /// When the site was last used.
     pub used_at: Instant,
-    /// Whether the site is suspended: its hosts get requests only to finish redirect chains, so
-    /// that the site can leave memory.
+    /// Whether the site's hosts get requests only to finish redirect chains, so that the site can
+    /// leave memory.
     pub is_suspended: bool,
-    /// Hashes of the origins whose sitemaps were added to the crawl.
     pub sitemap_origins: HashSet<u64>,
 }
 
 impl Site {
-    /// Creates a site without hosts.
     pub(crate) fn new(slot: i16) -> Self {
         let now = Instant::now();
         Self {
@@ -64,73 +54,52 @@ impl Site {
         }
     }
 
-    /// Returns the site's memory in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of::<Self>() + self.hosts.values().map(HostState::memory_bytes).sum::<usize>()
     }
 
-    /// Resumes the site. Returns its hosts if it was suspended.
+    /// Returns the hosts if the site was suspended.
     pub(crate) fn resume_hosts(&mut self) -> Vec<u64> {
         let was_suspended = std::mem::take(&mut self.is_suspended);
         if was_suspended { self.hosts.keys().copied().collect() } else { Vec::new() }
     }
 
-    /// Adds a host's state.
     pub(crate) fn insert(&mut self, host_hash: u64, state: HostState) {
         self.usage.add_host(state.pages(), state.sums().known);
         self.hosts.insert(host_hash, state);
     }
 }
 
-/// A host, with everything that crawls have learned about it.
 pub(crate) struct Host {
-    /// The host's slot.
     pub slot: i16,
-    /// The hash of the host's site.
     pub site_hash: u64,
-    /// The hostname.
     pub name: Arc<str>,
-    /// Whether this is one of the operator's own hosts.
     pub is_own: bool,
-    /// The host's connection and delay. `None` while a request is in flight.
+    /// `None` while a request is in flight.
     pub client: Option<HostClient>,
-    /// The host's origins, with their robots.txt and pauses.
     pub origins: HostOrigins,
-    /// The crawls that have URLs on the host. The first one may send the next request.
     pub crawls: VecDeque<i32>,
-    /// Whether a client is waiting for a URL on the host.
     pub is_urgent: bool,
-    /// When the host will be checked next. `None` if it is not scheduled.
     pub scheduled_at: Option<Instant>,
-    /// Whether the host gets no requests until a checkpoint has recorded its delay.
     pub awaits_checkpoint: bool,
     /// The host's delay as of the last checkpoint. `None` if the host has no row.
     pub recorded_delay: Option<Duration>,
-    /// The request in flight.
     pub request: Option<Request>,
-    /// When the last request for each crawl ended. A crawl with a longer delay than others needs
-    /// this to keep its delay.
+    /// When the last request for each crawl ended, because crawls may have different delays.
     pub last_request_at: HashMap<i32, Instant>,
 }
 
-/// A request in flight.
 pub(crate) struct Request {
-    /// The request's number in this process.
     pub number: u64,
-    /// The host's delay when the request started.
     pub delay: HostDelay,
-    /// The crawl's delay settings.
     pub settings: DelaySettings,
-    /// The crawl for which the request is sent.
     pub crawl: Arc<Crawl>,
-    /// The pending URL. `None` for a robots.txt or a probe.
+    /// `None` for a robots.txt or a probe.
     pub pending: Option<PendingUrl>,
-    /// Cancels the request's task.
     pub task: AbortHandle,
 }
 
-/// Delay settings for a crawl without a delay. With these settings, the delay is only the one that
-/// was learned from the host.
+/// With these settings, the delay is only the one that was learned from the host.
 const NO_DELAY: DelaySettings = DelaySettings {
     delay: Duration::ZERO,
     factor: 2.0,
@@ -142,13 +111,12 @@ const NO_DELAY: DelaySettings = DelaySettings {
 /// shorter.
 const REMEMBERED_FOR: Duration = Duration::from_secs(60);
 
-/// Delays longer than this are recorded before the next request to a host. Shorter delays need not
-/// be recorded: when a worker dies, the next one can send requests only after the lease has expired
-/// (30 seconds, renewed every 5), so these delays are over by then.
+/// A longer delay is recorded before the host's next request. A shorter one is over when a dead
+/// worker's lease (30 seconds, renewed every 5) has expired, so that the next holder need not know
+/// it.
 const KEPT_BY_LEASES: Duration = Duration::from_secs(20);
 
 impl Host {
-    /// Creates a host that never got a request.
     pub(crate) fn new(
         slot: i16,
         site_hash: u64,
@@ -173,7 +141,6 @@ impl Host {
         }
     }
 
-    /// Restores a host from its row.
     pub(crate) fn restore(
         slot: i16,
         manners: &FrontierHostRow,
@@ -190,26 +157,23 @@ impl Host {
         host
     }
 
-    /// Adds a crawl that has URLs on the host.
     pub(crate) fn add_crawl(&mut self, crawl: i32) {
         if !self.crawls.contains(&crawl) {
             self.crawls.push_back(crawl);
         }
     }
 
-    /// Forgets a crawl that has ended.
     pub(crate) fn remove_crawl(&mut self, crawl: i32) {
         self.drop_crawl(crawl);
         self.last_request_at.remove(&crawl);
     }
 
-    /// Removes a crawl when its state for this host was dropped.
     pub(crate) fn drop_crawl(&mut self, crawl: i32) {
         self.crawls.retain(|of| *of != crawl);
     }
 
-    /// Returns whether the host can be dropped: no crawl has URLs on it, it has no recent request,
-    /// and Postgres has everything learned about it.
+    /// Returns true if no crawl has URLs on the host or sent it a recent request, and Postgres has
+    /// all that was learned about it.
     pub(crate) fn is_unused(&self) -> bool {
         self.crawls.is_empty()
             && self.request.is_none()
@@ -218,27 +182,24 @@ impl Host {
             && self.last_request_at.values().all(|at| at.elapsed() > REMEMBERED_FOR)
     }
 
-    /// Returns whether a checkpoint is needed before the next request to the host.
+    /// Returns true if the host gets no request before a checkpoint has recorded its delay.
     pub(crate) fn needs_checkpoint(&self) -> bool {
         let Some(client) = &self.client else { return false };
         let learnt = client.delay.delay(&NO_DELAY);
         learnt > KEPT_BY_LEASES && self.recorded_delay.is_none_or(|recorded| learnt > recorded)
     }
 
-    /// Returns true if the host's delay is so long that a checkpoint should record it soon.
     pub(crate) fn has_long_delay(&self) -> bool {
         let free_at = self.client.as_ref().and_then(|client| client.delay.free_at(&NO_DELAY));
         free_at.is_some_and(|at| at > tokio::time::Instant::now() + KEPT_BY_LEASES)
     }
 
-    /// Returns true if an origin is paused for so long that a checkpoint should record this soon.
     pub(crate) fn has_long_pause(&self) -> bool {
         let paused_until = self.origins.paused_until();
         paused_until.is_some_and(|until| until > Utc::now() + KEPT_BY_LEASES)
     }
 
-    /// Returns when an origin's pause ends for a crawl with this patience, in seconds since 1970. 0
-    /// if it is not paused, or if its URLs are given up.
+    /// In seconds since 1970. 0 if the origin is not paused or is given up.
     pub(crate) fn paused_until_s(&self, origin: Origin, patience: Patience) -> u64 {
         self.origins.paused_for(origin, patience).map_or(0, unix_s)
     }
@@ -251,8 +212,7 @@ impl Host {
         self.client = Some(HostClient::new(fetcher, Arc::clone(options), delay));
     }
 
-    /// Returns the host's row to record. `None` while a request is in flight, unless the host has
-    /// no row yet.
+    /// `None` while a request is in flight, unless the host has no row yet.
     pub(crate) fn manners(&mut self, host_hash: u64) -> Option<FrontierHostRow> {
         let delay = match (&self.client, &self.request) {
             (Some(client), _) => client.delay,

@@ -1,11 +1,9 @@
 //! This process's slot leases. A separate task renews them, so that no other work delays the
 //! renewals.
 //!
-//! Invariants: a slot is valid only while Postgres must still consider its lease held. This is
-//! computed with this host's clocks, from the time before the call that granted or renewed the
-//! lease. Leases are renewed only while the scheduler's loop makes progress, so that other workers
-//! get the slots of a stuck worker, and its share of slots. This module does not depend on how a
-//! slot is used.
+//! Invariants: a lease is valid here only while Postgres must still consider it held, because it is
+//! timed from before the call that granted or renewed it. Leases are renewed only while the
+//! scheduler's loop makes progress, so that other workers get a stuck worker's slots.
 
 use std::{
     collections::HashMap,
@@ -26,14 +24,14 @@ use crate::metrics;
 
 /// Interval between renewals: six during a lease's 30 seconds.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(5);
-/// No requests are sent under a lease that ends sooner than this. A request in flight is then
-/// completed or cancelled before another worker can send one to its host.
+/// No requests are sent under a lease that ends sooner than this, so that requests in flight finish
+/// or are cancelled before another worker can send one to the host.
 const MARGIN: Duration = Duration::from_secs(5);
-/// Renewals stop when the loop has made no progress for this long. On a busy host it may be late by
-/// seconds. Together with the lease's 30 seconds, slots are free within a minute.
+/// Renewals stop when the loop has made no progress for this long. Together with the lease's 30
+/// seconds, the slots are free within a minute.
 const STALL_LIMIT: Duration = Duration::from_secs(20);
-/// Number of consecutive renewals that must find no progress. After the system was suspended, or
-/// the process was stopped, the loop gets one more interval to continue.
+/// Number of consecutive renewals that must find no progress. After the process was stopped, for
+/// example, the loop gets one more interval to continue.
 const STALLED_RENEWALS: u32 = 2;
 /// Interval at which a request in flight checks its lease, which may have expired while the system
 /// was suspended.
@@ -42,14 +40,10 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const _: () = assert!(STALL_LIMIT.as_secs() + RENEWAL_INTERVAL.as_secs() + 30 < 60);
 const _: () = assert!(STALL_LIMIT.as_secs() > 3 * RENEWAL_INTERVAL.as_secs());
 
-/// A renewal's report to the scheduler.
 #[derive(Debug)]
 pub(crate) struct Renewed {
-    /// Lost leases.
     pub lost: Vec<SlotFence>,
-    /// Maximum slots that this worker may hold.
     pub share: usize,
-    /// Live workers that crawl.
     pub live_workers: u32,
 }
 
@@ -58,11 +52,9 @@ struct Held {
     length: Duration,
     ends_at: Instant,
     /// The end by the wall clock, because the monotonic clock stops while the system is suspended.
-    /// A jump of the wall clock matters only until the next renewal.
     ends_at_utc: DateTime<Utc>,
 }
 
-/// A time by both clocks.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     at: Instant,
@@ -87,7 +79,6 @@ impl Held {
     }
 }
 
-/// Tracks whether the loop makes progress from one renewal to the next.
 #[derive(Debug)]
 struct Movement {
     count: u64,
@@ -100,8 +91,7 @@ impl Movement {
         Self { count, moved_at: now, stalled_renewals: 0 }
     }
 
-    /// Compares the heartbeat with the one at the last renewal. If there has been no progress for
-    /// too long, returns for how long.
+    /// Returns for how long there has been no progress, if this is too long.
     fn stalled_for(&mut self, count: u64, now: Instant) -> Option<Duration> {
         if count != self.count {
             *self = Self::new(count, now);
@@ -114,23 +104,20 @@ impl Movement {
     }
 }
 
-/// The leases that this process holds.
 #[derive(Clone, Default)]
 pub(crate) struct Leases {
     held: Arc<Mutex<HashMap<i16, Held>>>,
     /// Whether this worker is excluded when slots are divided among workers.
     is_apart: Arc<AtomicBool>,
-    /// Counts iterations of the scheduler's loop.
     heartbeat: Heartbeat,
 }
 
 impl Leases {
-    /// Notes that the scheduler's loop makes progress.
     pub(crate) fn beat(&self) {
         self.heartbeat.beat();
     }
 
-    /// Adds a lease that was requested at `requested_at`.
+    /// `requested_at` is from before the call that granted the lease.
     pub(crate) fn add(&self, lease: &SlotLease, requested_at: Instant) {
         let SlotLease { fence, length, .. } = lease;
         let utc = Utc::now() - TimeDelta::from_std(requested_at.elapsed()).unwrap_or_default();
@@ -140,7 +127,6 @@ impl Leases {
         self.held.lock().insert(fence.slot, held);
     }
 
-    /// Forgets a lease.
     pub(crate) fn remove(&self, fence: SlotFence) {
         let mut held = self.held.lock();
         if held.get(&fence.slot).is_some_and(|held| held.fence == fence) {
@@ -148,7 +134,6 @@ impl Leases {
         }
     }
 
-    /// Returns whether requests may be sent to the hosts of a slot under this fence.
     pub(crate) fn is_valid(&self, fence: SlotFence) -> bool {
         let now = Moment::now();
         self.held
@@ -157,9 +142,8 @@ impl Leases {
             .is_some_and(|held| held.fence == fence && held.is_valid(now))
     }
 
-    /// Runs a request under a lease. Returns `None` if the lease becomes invalid first, because
-    /// another worker may then send requests to the host, even before the scheduler learns about
-    /// the loss.
+    /// Returns `None` if the lease becomes invalid first, because another worker may then send
+    /// requests to the host.
     pub(crate) async fn while_valid<T>(
         &self,
         fence: SlotFence,
@@ -177,19 +161,15 @@ impl Leases {
         }
     }
 
-    /// Returns whether this process still considers a lease held.
     pub(crate) fn is_held(&self, fence: SlotFence) -> bool {
         self.held.lock().get(&fence.slot).is_some_and(|held| held.fence == fence)
     }
 
-    /// Sets whether this worker takes part when slots are divided among workers.
     pub(crate) fn share_slots(&self, shares: bool) {
         self.is_apart.store(!shares, Ordering::Relaxed);
     }
 
-    /// Renews all leases repeatedly while the loop makes progress. A worker without leases makes
-    /// this call, too, so that it gets a share of the slots, unless it is excluded from the
-    /// division.
+    /// A worker without leases makes this call, too, so that it gets a share of the slots.
     pub(crate) async fn renew_repeatedly(
         self,
         coordinator: Coordinator,
@@ -228,8 +208,7 @@ impl Leases {
         }
     }
 
-    /// Extends the leases that a renewal confirmed, counted from `requested_at`. Returns the lost
-    /// leases.
+    /// Extends the confirmed leases, counted from `requested_at`. Returns the lost leases.
     fn renewed(
         &self,
         requested: &[SlotFence],

@@ -1,7 +1,4 @@
-//! Live crawls: the scheduler that fetches the URLs of slots.
-//!
-//! [`run`] is a worker's part: it leases slots, fetches the URLs of their hosts, and records the
-//! captures. This crate does not depend on SQL or the command line.
+//! Live crawls: [`run`] leases slots, fetches the URLs of their hosts, and records the captures.
 
 mod archives;
 mod blocked;

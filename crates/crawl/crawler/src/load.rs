@@ -1,6 +1,4 @@
 //! Reads links and sites for held slots from Postgres, and unpacks them in separate threads.
-//!
-//! This module does not depend on how links and sites are used.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -20,22 +18,17 @@ use crate::{fetch::FetchContext, host::SiteKey};
 /// Maximum rows that one call reads. Each may hold some thousands of links.
 pub(crate) const ROWS_PER_CALL: u32 = 64;
 
-/// A kind of pass over links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PassKind {
-    /// A pass over urgent links.
     Urgent,
-    /// A pass over ordinary links.
     Ordinary,
-    /// A pass over ordinary links that arrived after the start of a long ordinary pass.
+    /// Ordinary links that arrived after the start of a long ordinary pass.
     Newer,
 }
 
 impl PassKind {
-    /// All kinds.
     pub(crate) const ALL: [Self; 3] = [Self::Urgent, Self::Ordinary, Self::Newer];
 
-    /// Returns the lane from which this kind of pass reads.
     pub(crate) fn lane(self) -> LinkLane {
         match self {
             Self::Urgent => LinkLane::Urgent,
@@ -44,29 +37,20 @@ impl PassKind {
     }
 }
 
-/// Slots, with the cursors from which their links are read.
 pub(crate) type Readers = Vec<(SlotFence, LinkCursors)>;
 
-/// A batch of links.
 pub(crate) struct LinksRead {
-    /// The pass's kind.
     pub kind: PassKind,
-    /// The pass for which they were read.
     pub pass: u64,
     /// The position up to which links are read once the pass is done.
     pub ceiling: String,
-    /// The last row's position. `None` if there are no more rows.
     pub more_after: Option<String>,
-    /// The links for these slots.
     pub links: VecDeque<ReadLink>,
-    /// The crawls that have these links.
     pub crawls: HashSet<i32>,
 }
 
-/// A link with its slot's fence, and its crawl.
 pub(crate) type ReadLink = (SlotFence, i32, Link);
 
-/// Reads a lane's next links for some slots, after `from`.
 pub(crate) async fn read_links(
     coordinator: &Coordinator,
     context: &Arc<FetchContext>,
@@ -87,8 +71,7 @@ pub(crate) async fn read_links(
     Ok(LinksRead { kind, pass, ceiling, more_after, links, crawls })
 }
 
-/// Unpacks data in a separate thread. This can take seconds, because users and sites control the
-/// size of the data.
+/// Unpacks data in a separate thread, because users and sites control its size.
 async fn unpacked_by<T: Send + 'static>(
     unpack: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {
@@ -96,7 +79,6 @@ async fn unpacked_by<T: Send + 'static>(
     unpacked.map_err(|error| Error::Unexpected(format!("unpacking: {error}")))
 }
 
-/// Unpacks the links in rows that are for these slots.
 fn links_of(
     rows: &[UnreadRow],
     fences: &HashMap<i16, SlotFence>,
@@ -116,17 +98,12 @@ fn links_of(
     Ok(links)
 }
 
-/// A loaded site.
 pub(crate) struct LoadedSite {
-    /// The site and its crawl.
     pub key: SiteKey,
-    /// The site's hosts.
     pub hosts: Vec<FrontierHostRow>,
-    /// The state of each host with URLs in this crawl.
     pub states: Vec<(u64, Unpacked)>,
 }
 
-/// Loads sites, each with its slot's fence.
 pub(crate) async fn load_sites(
     coordinator: &Coordinator,
     context: &Arc<FetchContext>,
@@ -159,7 +136,6 @@ pub(crate) async fn load_sites(
     unpacked_by(move || sites_of(sites, &by_site, &chunks, &context.parameters)).await?
 }
 
-/// Unpacks sites, each with its hosts' states.
 fn sites_of(
     sites: Vec<(SlotFence, SiteKey)>,
     hosts: &HashMap<u64, Vec<FrontierHostRow>>,

@@ -1,7 +1,6 @@
 //! The crawler's OpenTelemetry instruments.
 //!
 //! Invariant: labels take their values from closed lists, so that the number of series is bounded.
-//! This module does not depend on the exporter that reads the instruments.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -53,38 +52,28 @@ instruments! { Instruments METRICS
 /// Calls to Postgres whose failures are counted.
 const CALLS: [&str; 8] = ["list", "lease", "release", "due", "links", "sites", "drop", "webhooks"];
 
-/// A classifier's possible results.
 const VERDICTS: [&str; 6] = ["keep", "drop", "nofollow", "timeout", "unreachable", "invalid"];
 
-/// Possible results for webhook events.
 const EVENT_RESULTS: [&str; 3] = ["sent", "failed", "dropped"];
 
-/// The purposes for which the crawler sends requests.
 const PURPOSES: [PurposeKind; 4] =
     [PurposeKind::Page, PurposeKind::Media, PurposeKind::Robots, PurposeKind::Sitemap];
 
-/// A measurement of the scheduler's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Gauges {
-    /// Slots held.
     pub slots: u64,
-    /// Held slots whose hosts get no requests, because recording lags.
     pub stalled: u64,
-    /// Loaded hosts.
     pub hosts: u64,
     /// Loaded hosts that could get a request now.
     pub due: u64,
-    /// Requests in flight.
     pub requests: u64,
-    /// Records that are not uploaded yet.
     pub pending_uploads: u64,
-    /// Host state in bytes.
     pub state_bytes: u64,
 }
 
 static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
 
-/// Returns the crawler's instruments. The first call uses the global meter provider of that moment.
+/// The first call uses the global meter provider of that moment.
 fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
 }
@@ -114,17 +103,15 @@ pub(crate) fn begin_at_zero() {
     everytab_fetcher::metrics::begin_at_zero(&PURPOSES);
 }
 
-/// Records that a call, one of [`CALLS`], failed.
 pub(crate) fn failed(call: &'static str) {
     instruments().errors.add(1, &[label("call", call)]);
 }
 
-/// Records a classifier's result: one of [`VERDICTS`].
 pub(crate) fn classified(verdict: &'static str) {
     instruments().classified.add(1, &[label("verdict", verdict)]);
 }
 
-/// Records attempts to send a webhook's events, and how many events were given up.
+/// `dropped` is the number of events that were given up.
 pub(crate) fn webhook_tried(tries: &[WebhookTry], dropped: i64) {
     let sent = tries.iter().filter(|one| one.outcome == Outcome::Ok.as_str()).count() as u64;
     let failed = tries.len() as u64 - sent;
@@ -133,7 +120,6 @@ pub(crate) fn webhook_tried(tries: &[WebhookTry], dropped: i64) {
     }
 }
 
-/// Records how many webhooks have waiting events.
 pub(crate) fn webhooks_wait(backlog: WebhookBacklog) {
     let WebhookBacklog { waiting, failing } = backlog;
     for (state, amount) in [("waiting", waiting), ("failing", failing)] {
@@ -141,7 +127,6 @@ pub(crate) fn webhooks_wait(backlog: WebhookBacklog) {
     }
 }
 
-/// Records a checkpoint's result and content.
 pub(crate) fn checkpointed(
     checkpoint: &Checkpoint,
     reply: &Result<CheckpointResult, Error>,
@@ -173,7 +158,6 @@ pub(crate) fn checkpointed(
     }
 }
 
-/// Records a measurement of the scheduler's state.
 pub(crate) fn record_gauges(gauges: Gauges) {
     let instruments = instruments();
     let Gauges { slots, stalled, hosts, due, requests, pending_uploads, state_bytes } = gauges;
@@ -186,12 +170,10 @@ pub(crate) fn record_gauges(gauges: Gauges) {
     instruments.state_bytes.record(state_bytes, &[]);
 }
 
-/// Records whether the scheduler's loop is stuck.
 pub(crate) fn stuck(is_stuck: bool) {
     instruments().stuck.record(is_stuck.into(), &[]);
 }
 
-/// Returns the total of counts by reason.
 fn sum_of(counts: &Value) -> i64 {
     let counts = counts.as_object().into_iter().flat_map(|counts| counts.values());
     counts.filter_map(Value::as_i64).sum()

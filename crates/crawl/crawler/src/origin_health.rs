@@ -1,11 +1,9 @@
 //! Counts an origin's consecutive failures, and derives its pauses.
 //!
-//! A transient failure (a refused connection, a 503, a body that ends early) has its cause either
-//! in its URL or in the whole origin. If no connection can be made, the cause is the origin. A
-//! probe decides if several URLs fail in a row, or if one of the last URLs has a single retry left.
-//! A probe fetches a page again that the origin served before. If the probe succeeds, the cause is
-//! the URLs. Otherwise the whole origin is paused, longer each time, and its URLs keep their
-//! retries. All functions are pure, because the caller passes the time.
+//! A transient failure is caused either by its URL or by the whole origin. If no connection can be
+//! made, the cause is the origin. Otherwise a probe decides after several failures: it fetches a
+//! page again that the origin served before. If the probe fails, or if the origin served no page
+//! before, the origin is paused, longer each time, and its URLs keep their retries.
 
 use std::time::Duration;
 
@@ -20,12 +18,9 @@ pub(crate) const FAILURES_BEFORE_PAUSE: usize = 5;
 /// Maximum pause between two requests to a failing origin.
 pub(crate) const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// A transient failure of a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageFailure {
-    /// The request's outcome.
     pub outcome: Outcome,
-    /// The URL.
     pub url: UrlHash,
     /// Whether no connection could be made, so the cause is not the URL.
     pub is_of_origin: bool,
@@ -34,38 +29,29 @@ pub(crate) struct PageFailure {
     pub is_last_but_one: bool,
 }
 
-/// The cause to which a failure is attributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blame {
-    /// The URL, which loses one retry.
     Url,
-    /// The origin. The URL keeps its retries.
     Origin,
 }
 
-/// Why and until when an origin gets no requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pause {
-    /// When the origin first failed, or sent a `Retry-After`.
     pub since: DateTime<Utc>,
-    /// When the origin gets requests again.
     pub until: DateTime<Utc>,
-    /// The pause in seconds. The next pause is twice as long. 0 if only `Retry-After` caused this
-    /// pause.
+    /// Length of the pause in seconds, without `Retry-After`. The next pause is twice as long. 0 if
+    /// only `Retry-After` caused this pause.
     pub pause_s: u32,
-    /// Consecutive failures.
     pub failures: u32,
-    /// The last outcome.
     pub outcome: String,
-    /// The page that is fetched as a probe after the pause. `None` if the origin served no page
-    /// before.
+    /// The page to fetch as a probe after the pause. `None` if no probe is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<String>,
 }
 
 impl Pause {
     /// Returns true if the pause ends more than `patience` after `since`, or after `wanted_since`
-    /// if this is later. The origin's URLs should then be left.
+    /// if this is later. The origin's URLs should then be given up.
     pub(crate) fn is_over(&self, patience: Duration, wanted_since: DateTime<Utc>) -> bool {
         let waited = self.until - self.since.max(wanted_since);
         waited.to_std().is_ok_and(|waited| waited > patience)
@@ -75,23 +61,18 @@ impl Pause {
 /// An origin's failures since its last response without a failure.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OriginHealth {
-    /// The last pause. It is kept after its end, because the next failure doubles it.
+    /// Kept after its end, because the next failure doubles it.
     pause: Option<Pause>,
-    /// Consecutive failures.
     failures: u32,
-    /// The failures that count towards the next probe or pause, up to [`FAILURES_BEFORE_PAUSE`]. A
-    /// URL for which a connection was made counts once.
+    /// Failures that count towards the next probe or pause. A URL for which a connection was made
+    /// counts once.
     failed: Vec<Option<UrlHash>>,
-    /// When the first failure occurred.
     failing_since: Option<DateTime<Utc>>,
-    /// A page that the origin served.
     good_page: Option<String>,
-    /// Whether the next request is a probe.
     is_probed: bool,
 }
 
 impl OriginHealth {
-    /// Restores a paused origin's health.
     pub(crate) fn restore(pause: Pause) -> Self {
         Self {
             failed: vec![None; FAILURES_BEFORE_PAUSE],
@@ -103,18 +84,15 @@ impl OriginHealth {
         }
     }
 
-    /// Returns the last pause. `None` if there was none since the last response without a failure.
     pub(crate) fn pause(&self) -> Option<&Pause> {
         self.pause.as_ref()
     }
 
-    /// Returns the page to fetch before the origin's other URLs, to find out whether the whole
-    /// origin fails. `None` if no probe is needed.
     pub(crate) fn probe(&self) -> Option<&str> {
         self.good_page.as_deref().filter(|_| self.is_probed)
     }
 
-    /// Records a response that is not a failure. Returns true if the origin was paused before.
+    /// Returns true if the origin was paused.
     pub(crate) fn responded(&mut self) -> bool {
         self.failed.clear();
         self.failures = 0;
@@ -123,23 +101,18 @@ impl OriginHealth {
         self.pause.take().is_some()
     }
 
-    /// Remembers a page that the origin served, for probes.
     pub(crate) fn gave(&mut self, url: &str) {
         self.good_page.get_or_insert_with(|| url.to_owned());
     }
 
-    /// Returns whether the origin served a page.
     pub(crate) fn has_served_page(&self) -> bool {
         self.good_page.is_some()
     }
 
-    /// Forgets the page for probes, because its URL no longer returns a page.
     pub(crate) fn forget_probe(&mut self) {
         self.good_page = None;
     }
 
-    /// Records that the origin failed as a whole. `first_pause` is the pause after the first
-    /// failure. Each further failure doubles the pause.
     pub(crate) fn failed(&mut self, outcome: Outcome, first_pause: Duration, now: DateTime<Utc>) {
         self.failures = self.failures.saturating_add(1);
         self.pause_for(outcome, first_pause, now);
@@ -152,7 +125,7 @@ impl OriginHealth {
         self.pause_until(outcome, pause, now + time_delta(pause), now);
     }
 
-    /// Records that the origin sent a `Retry-After`, which does not double the next pause.
+    /// Records that the origin sent a `Retry-After`. This does not double the next pause.
     pub(crate) fn requested_pause(
         &mut self,
         outcome: Outcome,
@@ -182,8 +155,7 @@ impl OriginHealth {
         });
     }
 
-    /// Records a page's transient failure, and returns its cause. If the whole origin fails, it is
-    /// paused, at first for `first_pause`.
+    /// If the whole origin fails, it is paused, at first for `first_pause`.
     pub(crate) fn page_failed(
         &mut self,
         failure: &PageFailure,

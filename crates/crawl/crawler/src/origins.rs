@@ -1,11 +1,8 @@
 //! A host's origins, with their robots.txt and pauses.
 //!
-//! An origin is paused when its robots.txt cannot be fetched (RFC 9309 2.3.1.4), when it fails as a
-//! whole, or when it sends a `Retry-After`. It gets no requests until the pause ends. Each failure
-//! doubles the pause, up to an hour. When a crawl's patience is over, the crawl gives up the
-//! origin's URLs. The host's other origins continue. The host's row in Postgres has the robots.txt
-//! files and the pauses. This module does not depend on how robots.txt is fetched, or on the next
-//! URL.
+//! An origin is paused when its robots.txt cannot be fetched (RFC 9309 2.3.1.4), when the whole
+//! origin fails, or when it sends a `Retry-After`. A paused origin gets no requests, but its host's
+//! other origins do.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -20,49 +17,37 @@ use crate::origin_health::{Blame, OriginHealth, PageFailure, Pause};
 
 /// How long a robots.txt is valid. RFC 9309 2.4 allows at most a day.
 const HOLDS: TimeDelta = TimeDelta::hours(24);
-/// Maximum remembered origins per host. A host has one or two, and at most twice as many as the
-/// ports that crawls may name.
+/// Maximum remembered origins per host. A host usually has one or two.
 const MAX_ORIGINS: usize = 64;
 
-/// The requests that an origin may get now.
 pub(crate) enum Permission {
-    /// Only robots.txt.
     FetchRobots,
-    /// Nothing until its pause ends.
     Wait,
-    /// Requests for the paths that these rules allow.
     Rules(Arc<RobotsTxt>),
-    /// Only a request for this page, which the origin served before, to find out whether the origin
-    /// fails as a whole.
+    /// Only a request for this page, to test whether the whole origin fails.
     Probe(String),
-    /// Nothing, because the origin is given up. Its URLs get this result.
+    /// Nothing. The origin's URLs get this result.
     GivenUp(GivenUp),
-    /// Nothing. Each URL of the origin gets the same outcome as its robots.txt.
     Ends(Outcome),
 }
 
-/// Why an origin's URLs are given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GivenUp {
-    /// Its name could not be resolved: the URLs fail with this outcome.
+    /// The origin's URLs fail with this outcome, because its name could not be resolved.
     Unresolved(Outcome),
-    /// Its robots.txt could not be fetched.
     RobotsUnreachable,
-    /// All its responses were failures, and no other origin of its host responds.
+    /// It keeps failing, and so do all other origins of its host.
     HostDead,
-    /// All its responses were failures, but another origin of its host responds.
+    /// It keeps failing, but another origin of its host is not paused.
     OriginDead,
-    /// Its `Retry-After` is longer than the crawl's patience.
     RetryAfterTooLong,
 }
 
 impl GivenUp {
-    /// The reasons for which URLs are left. For the remaining reason, URLs fail.
     #[cfg(test)]
     pub(crate) const LEFT: [Self; 4] =
         [Self::RobotsUnreachable, Self::HostDead, Self::OriginDead, Self::RetryAfterTooLong];
 
-    /// Returns the stable name under which URLs are counted.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Unresolved(outcome) => outcome.as_str(),
@@ -74,12 +59,10 @@ impl GivenUp {
     }
 }
 
-/// How long a crawl waits for a paused origin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// The maximum time to wait.
     pub lasts: Duration,
-    /// When the crawl started. Failures before this time count as if they had started then.
+    /// When the crawl started. A pause counts against the patience only from then on.
     pub since: DateTime<Utc>,
 }
 
@@ -88,11 +71,10 @@ enum Robots {
     Ends(Outcome),
 }
 
-/// An origin's cached robots.txt.
 struct KnownRobots {
     robots: Robots,
     until: DateTime<Utc>,
-    /// The robots.txt file to store. `None` if the result is not stored.
+    /// The file to store. `None` if the result is not stored.
     text: Option<Vec<u8>>,
 }
 
@@ -102,7 +84,6 @@ struct OriginState {
     health: OriginHealth,
 }
 
-/// A robots.txt file in the form in which it is stored.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     origin: String,
@@ -110,7 +91,7 @@ struct Kept {
     text: String,
 }
 
-/// A pause in the form in which it is stored. Status output shows these fields, too.
+/// A pause as it is stored, and as status output shows it.
 #[derive(Serialize, Deserialize)]
 struct KeptPause {
     origin: String,
@@ -118,25 +99,21 @@ struct KeptPause {
     pause: Pause,
 }
 
-/// A host's origins.
 #[derive(Default)]
 pub(crate) struct HostOrigins {
     origins: HashMap<Origin, OriginState>,
-    /// Whether a robots.txt has changed and is not stored yet.
     is_dirty: bool,
-    /// Whether a pause has started or ended since the last call of
-    /// [`HostOrigins::take_pause_change`].
+    /// Whether a pause has started or ended since [`HostOrigins::take_pause_change`] was last
+    /// called.
     has_pause_changed: bool,
-    /// The crawls and origins whose robots.txt records are not uploaded yet. Until they are
-    /// uploaded, no robots.txt of the host is stored. If this process dies, the next holder
-    /// therefore fetches it again, and the crawl gets its record.
+    /// The crawls and origins whose robots.txt records are not uploaded yet. Until then the host's
+    /// row gets no robots.txt, because the next holder must fetch it again if this process dies.
     unuploaded_records: Vec<(i32, Origin)>,
 }
 
 impl HostOrigins {
-    /// Restores the robots.txt files that [`HostOrigins::take_unrecorded`] returned and the pauses
-    /// that [`HostOrigins::pauses`] returned. Malformed entries are dropped, so the robots.txt
-    /// files are fetched again.
+    /// Restores what [`HostOrigins::take_unrecorded`] and [`HostOrigins::pauses`] returned.
+    /// Malformed JSON counts as empty, so that the robots.txt files are fetched again.
     pub(crate) fn restore(robots: Option<&[u8]>, pauses: Option<&Value>) -> Self {
         let kept: Vec<Kept> =
             robots.and_then(|kept| serde_json::from_slice(kept).ok()).unwrap_or_default();
@@ -157,8 +134,8 @@ impl HostOrigins {
         Self { origins, ..Self::default() }
     }
 
-    /// Returns the pauses of `host`'s origins, including pauses that have ended without a
-    /// successful response since. `None` if there are none.
+    /// Includes pauses that are over, if no response without a failure has followed. `None` if
+    /// there are none.
     pub(crate) fn pauses(&self, host: &str) -> Option<Value> {
         let origins = self.origins.iter();
         let mut pauses: Vec<KeptPause> = origins
@@ -171,13 +148,12 @@ impl HostOrigins {
         (!pauses.is_empty()).then(|| serde_json::to_value(pauses).ok()).flatten()
     }
 
-    /// Returns true if a pause has started or ended since the last call.
     pub(crate) fn take_pause_change(&mut self) -> bool {
         std::mem::take(&mut self.has_pause_changed)
     }
 
-    /// Returns the https origins to which no connection can be made, each with its last outcome.
-    /// Origins that have served a robots.txt are not among them.
+    /// Returns the https origins to which no connection can be made, with their last outcomes.
+    /// Omits origins with a cached robots.txt.
     pub(crate) fn without_https(&self) -> Vec<(Origin, Outcome)> {
         let failed = self.origins.iter().filter_map(|(origin, state)| {
             let is_new = origin.is_https() && state.robots.is_none();
@@ -188,7 +164,6 @@ impl HostOrigins {
         failed.collect()
     }
 
-    /// Returns how many origins are paused at this time.
     pub(crate) fn paused(&self, now: DateTime<Utc>) -> usize {
         let pauses = self.origins.values().filter_map(|origin| origin.health.pause());
         pauses.filter(|pause| now < pause.until).count()
@@ -199,7 +174,6 @@ impl HostOrigins {
         self.origins.values().filter_map(|origin| Some(origin.health.pause()?.until)).max()
     }
 
-    /// Serializes the robots.txt files to store, with the latest expiry. `None` if there are none.
     fn keep(&self, host: &str) -> Option<(Vec<u8>, DateTime<Utc>)> {
         let kept: Vec<Kept> = self
             .origins
@@ -214,13 +188,12 @@ impl HostOrigins {
         Some((serde_json::to_vec(&kept).ok()?, until))
     }
 
-    /// Notes that an origin's robots.txt record will be uploaded for a crawl.
     pub(crate) fn record_begins(&mut self, crawl: i32, origin: Origin) {
         self.unuploaded_records.push((crawl, origin));
     }
 
-    /// Notes that an origin's robots.txt record was uploaded for a crawl, or cannot be written. If
-    /// it was lost with its archive, the robots.txt is fetched again.
+    /// Call this when an origin's robots.txt record was uploaded for a crawl, or cannot be written.
+    /// If the record is lost, the robots.txt is fetched again.
     pub(crate) fn record_ends(&mut self, crawl: i32, origin: Origin, is_lost: bool) {
         let mut records = self.unuploaded_records.iter();
         if let Some(at) = records.position(|record| *record == (crawl, origin)) {
@@ -231,13 +204,12 @@ impl HostOrigins {
         }
     }
 
-    /// Returns true if an origin's robots.txt record is not uploaded yet for a crawl.
     pub(crate) fn has_unuploaded_record(&self, crawl: i32, origin: Origin) -> bool {
         self.unuploaded_records.contains(&(crawl, origin))
     }
 
-    /// Returns the robots.txt files of `host` to store now, with the latest expiry. `None` if none
-    /// changed, or a record is not uploaded yet.
+    /// Returns the robots.txt files to store now, with the latest expiry. `None` if none changed,
+    /// or if a record is not uploaded yet.
     pub(crate) fn take_unrecorded(&mut self, host: &str) -> Option<(Vec<u8>, DateTime<Utc>)> {
         if !self.unuploaded_records.is_empty() || !std::mem::take(&mut self.is_dirty) {
             return None;
@@ -245,19 +217,16 @@ impl HostOrigins {
         self.keep(host)
     }
 
-    /// Returns true if everything learned about the origins is stored, or can be learned again with
-    /// one DNS query.
+    /// Returns true if no fetched robots.txt waits to be stored.
     pub(crate) fn is_kept(&self) -> bool {
         !self.is_dirty && self.unuploaded_records.is_empty()
     }
 
-    /// Returns when an origin's last pause ends. `None` if it has responded without a failure
-    /// since.
+    /// `None` if the origin has responded without a failure since its last pause.
     pub(crate) fn pause_end(&self, origin: Origin) -> Option<DateTime<Utc>> {
         Some(self.origins.get(&origin)?.health.pause()?.until)
     }
 
-    /// Returns the first end of a pause between two times. `None` if no pause ends between them.
     pub(crate) fn pause_end_within(
         &self,
         after: DateTime<Utc>,
@@ -267,14 +236,12 @@ impl HostOrigins {
         ends.filter(|end| (after..before).contains(end)).min()
     }
 
-    /// Returns when an origin's pause ends for a crawl with this patience. `None` if it is not
-    /// paused, or its URLs are given up.
+    /// `None` if the origin is not paused, or is given up by a crawl with this patience.
     pub(crate) fn paused_for(&self, origin: Origin, patience: Patience) -> Option<DateTime<Utc>> {
         let pause = self.origins.get(&origin)?.health.pause()?;
         (!pause.is_over(patience.lasts, patience.since)).then_some(pause.until)
     }
 
-    /// Returns which requests an origin may get now.
     pub(crate) fn permission(
         &self,
         origin: Origin,
@@ -327,8 +294,8 @@ impl HostOrigins {
         rules.max()
     }
 
-    /// Returns an origin's state, and creates it if necessary. If there are too many origins, drops
-    /// one that is not paused, or otherwise the one whose pause ends first.
+    /// Creates the state if necessary. If there are too many origins, drops one that is not paused,
+    /// or otherwise the one whose pause ends first.
     fn state_of(&mut self, origin: Origin) -> &mut OriginState {
         if self.origins.len() >= MAX_ORIGINS && !self.origins.contains_key(&origin) {
             let until = |state: &OriginState| state.health.pause().map(|pause| pause.until);
@@ -340,9 +307,8 @@ impl HostOrigins {
         self.origins.entry(origin).or_default()
     }
 
-    /// Records the result of a request for an origin's robots.txt. If it cannot be fetched, this
-    /// origin is paused, at first for `first_pause`. Returns the new `Crawl-delay` for `robot`,
-    /// which is the maximum over the host's origins because the delay applies to the whole host.
+    /// Returns the host's new `Crawl-delay` for `robot`. If robots.txt cannot be fetched, the
+    /// origin is paused, at first for `first_pause`.
     pub(crate) fn robots_responded(
         &mut self,
         origin: Origin,
@@ -366,16 +332,15 @@ impl HostOrigins {
         };
         let (has_text, until) = (text.is_some(), now + HOLDS);
         state.robots = Some(KnownRobots { robots, until, text });
-        // A probe is still needed, because another server may serve robots.txt than serves the
-        // pages.
+        // If a probe is due, the pause continues, because robots.txt and the pages may come from
+        // different servers.
         let was_paused = state.health.probe().is_none() && state.health.responded();
         self.has_pause_changed |= was_paused;
         self.is_dirty |= has_text;
         self.crawl_delay(robot)
     }
 
-    /// Records a response without a transient failure. `page` is its URL if a whole page was
-    /// received.
+    /// `page` is the URL if a whole page was received.
     pub(crate) fn page_responded(&mut self, origin: Origin, page: Option<&str>) {
         let health = &mut self.state_of(origin).health;
         page.inspect(|url| health.gave(url));
@@ -383,14 +348,12 @@ impl HostOrigins {
         self.has_pause_changed |= was_paused;
     }
 
-    /// Returns whether an origin has served a whole page, unless a later probe of it returned
-    /// something else.
+    /// Returns false again if a later probe did not return a whole page.
     pub(crate) fn has_served_page(&self, origin: Origin) -> bool {
         self.origins.get(&origin).is_some_and(|state| state.health.has_served_page())
     }
 
-    /// Records the result of an origin's probe. If the probe failed, the origin is paused, at first
-    /// for `first_pause`.
+    /// After a failure, the origin is paused, at first for `first_pause`.
     pub(crate) fn probed(
         &mut self,
         origin: Origin,
@@ -414,8 +377,6 @@ impl HostOrigins {
         }
     }
 
-    /// Records a page's transient failure, and returns its cause. If the whole origin fails, it is
-    /// paused, at first for `first_pause`.
     pub(crate) fn page_failed(
         &mut self,
         origin: Origin,
@@ -430,7 +391,6 @@ impl HostOrigins {
         blame
     }
 
-    /// Records that an origin sent a `Retry-After`.
     pub(crate) fn requested_pause(
         &mut self,
         origin: Origin,
@@ -443,19 +403,12 @@ impl HostOrigins {
     }
 }
 
-/// A probe's result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ProbeResult {
-    /// A transient failure.
     Failed(Outcome),
-    /// Any other result.
-    Answered {
-        /// Whether the result is a whole page, as before.
-        is_page: bool,
-    },
+    Answered { is_page: bool },
 }
 
-/// Returns true if no connection, or no TLS connection, could be made.
 fn cannot_be_connected(outcome: Outcome) -> bool {
     matches!(
         outcome,
@@ -469,8 +422,7 @@ fn cannot_be_connected(outcome: Outcome) -> bool {
     )
 }
 
-/// Returns true if each URL on an origin gets the same outcome as its robots.txt. This is so if the
-/// name has no address to which requests may be sent.
+/// Returns true if each URL on an origin gets the same outcome as its robots.txt.
 fn ends_its_urls(outcome: Outcome) -> bool {
     matches!(
         outcome,

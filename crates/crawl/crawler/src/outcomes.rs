@@ -1,7 +1,4 @@
 //! The closed lists of outcomes, which tests compare with the code that records outcomes.
-//!
-//! Invariant: each outcome is in the list for the state of its URL. This module does not depend on
-//! how a URL is fetched.
 
 use everytab_crawl_settings::{
     CAPTURED_OUTCOMES, FAILED_OUTCOMES, LEFT_OUTCOMES, REFUSED_OUTCOMES,
@@ -11,7 +8,6 @@ use everytab_frontier::FinalState;
 /// The outcome for a URL whose response could not be written to an archive.
 pub(crate) const NO_RECORD: &str = "no_record";
 
-/// Returns the outcomes for which a URL gets this state.
 pub(crate) const fn outcomes_of(final_state: FinalState) -> &'static [&'static str] {
     match final_state {
         FinalState::Captured => CAPTURED_OUTCOMES,
@@ -36,13 +32,11 @@ mod tests {
         origins::GivenUp,
     };
 
-    /// The reasons to leave a known URL that are also reasons to reject a link.
     const LEFT_BY_RULES: [RejectReason; 3] =
         [RejectReason::Excluded, RejectReason::NotIncluded, RejectReason::TrapShape];
 
-    /// Returns every outcome for which a URL gets this state, in alphabetical order. Some outcomes
-    /// are in two lists: if a page's body ended early, the received part is stored and the URL
-    /// counts as captured.
+    /// Returns every outcome for which a URL gets this state, in alphabetical order. Outcomes of a
+    /// cut body are in two lists, because the URL is captured if part of the body was received.
     fn recorded_outcomes_of(final_state: FinalState) -> Vec<&'static str> {
         let ends_so = |outcome: &&Outcome| {
             [false, true]
@@ -68,7 +62,6 @@ mod tests {
         outcomes
     }
 
-    /// Returns true for outcomes that only icons of a scan have.
     const fn is_of_icons(outcome: Outcome) -> bool {
         matches!(
             outcome,

@@ -1,6 +1,4 @@
 //! The operator's own hosts, which may have a shorter delay than others.
-//!
-//! This module does not depend on delays.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -9,8 +7,7 @@ use std::{collections::HashSet, sync::Arc};
 pub struct OwnHosts(Arc<HashSet<String>>);
 
 impl OwnHosts {
-    /// Creates the list from domains in upper or lower case. Surrounding spaces and dots are
-    /// removed.
+    /// Creates the list from domains in any case. Surrounding spaces and dots are removed.
     pub fn new(domains: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let domains = domains.into_iter().map(|domain| {
             let domain = domain.as_ref().trim().trim_matches('.');
@@ -19,7 +16,6 @@ impl OwnHosts {
         Self(Arc::new(domains.filter(|domain| !domain.is_empty()).collect()))
     }
 
-    /// Returns whether a hostname in lower case is one of these hosts.
     pub(crate) fn contain(&self, host: &str) -> bool {
         let below = host.match_indices('.').filter_map(|(dot, _)| host.get(dot + 1..));
         !self.0.is_empty() && std::iter::once(host).chain(below).any(|name| self.0.contains(name))

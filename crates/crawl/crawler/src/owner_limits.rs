@@ -1,8 +1,7 @@
 //! Limits for owners and their crawls in addition to the crawls' settings: rates, minimum delays,
 //! and stricter robots rules.
 //!
-//! Invariant: an override never allows more paths and never shortens a delay. This module does not
-//! depend on slots, on which host is next, or on who sets the limits.
+//! Invariant: an override never allows more paths and never shortens a delay.
 
 use std::{
     collections::HashMap,
@@ -15,22 +14,18 @@ use everytab_webpage::RobotsTxt;
 
 use crate::origins::{HostOrigins, seconds};
 
-/// If a request is late by at most this much, the next ones may be early to catch up. Timers are a
-/// few milliseconds late, so a rate of hundreds of requests per second would otherwise not be
-/// reached.
+/// If a request is late by at most this much, the next ones may be early. Otherwise a rate of
+/// hundreds of requests per second would not be reached, because timers are a few milliseconds
+/// late.
 const CATCH_UP: Duration = Duration::from_millis(50);
-/// Maximum time between two requests at a rate, so the minimum rate is one request per day.
+/// Maximum interval between a worker's requests that a rate can cause.
 const MAX_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
-/// The robot name with which additional rules are matched, because they are in the group for every
-/// robot.
+/// The robot name for matching additional rules, which are in the group for every robot.
 const EVERY_ROBOT: &str = "*";
 
-/// Limits for a crawl, or for all crawls of an owner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Limits {
-    /// Time between two requests from this worker.
     interval: Option<Duration>,
-    /// Minimum delay per host.
     min_delay: Duration,
 }
 
@@ -45,7 +40,6 @@ impl Limits {
     }
 }
 
-/// Limits for open crawls and their owners.
 #[derive(Debug, Default)]
 pub(crate) struct OwnerLimits {
     owners: HashMap<Arc<str>, Owner>,
@@ -59,7 +53,6 @@ struct Owner {
 }
 
 impl OwnerLimits {
-    /// Builds the limits from the listed crawls and overrides.
     pub(crate) fn new(crawls: &[OpenCrawl], overrides: &[RobotsOverrideRow]) -> Self {
         let mut owner_limits = Self::default();
         for open in crawls {
@@ -77,14 +70,12 @@ impl OwnerLimits {
         owner_limits
     }
 
-    /// Returns the minimum delay per host that a crawl or its owner sets.
     pub(crate) fn min_delay(&self, owner: &str, crawl: i32) -> Duration {
         let own = self.crawls.get(&crawl).map(|limits| limits.min_delay);
         own.unwrap_or_default().max(self.owners_delay(owner))
     }
 
-    /// Returns the minimum delay per host that an owner sets, between any two requests for that
-    /// owner.
+    /// Returns the minimum delay per host between any two requests for an owner.
     pub(crate) fn owners_delay(&self, owner: &str) -> Duration {
         self.owners.get(owner).map(|owner| owner.limits.min_delay).unwrap_or_default()
     }
@@ -100,16 +91,12 @@ impl OwnerLimits {
     }
 }
 
-/// Rules that an owner obeys in addition to a site's robots.txt.
 #[derive(Debug)]
 pub(crate) struct RobotsOverride {
     /// The domain to which the override applies, with all hosts below it. `None` means every host.
     site: Option<String>,
-    /// Another robot whose rules must be obeyed, too.
     token: Option<String>,
-    /// Additional rules.
     rules: Option<RobotsTxt>,
-    /// Minimum delay.
     delay: Duration,
 }
 
@@ -133,17 +120,15 @@ impl RobotsOverride {
         above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
     }
 
-    /// Returns the robot for which the site's robots.txt must allow a path, too.
     pub(crate) fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
 
-    /// Returns whether the additional rules allow a path.
     pub(crate) fn allows(&self, path: &str) -> bool {
         self.rules.as_ref().is_none_or(|rules| rules.allowed(EVERY_ROBOT, path))
     }
 
-    /// Returns a host's minimum delay, including its `Crawl-delay` for the other robot.
+    /// Returns a host's minimum delay, including its `Crawl-delay` for the robot in `token`.
     pub(crate) fn delay(&self, origins: &HostOrigins) -> Duration {
         let by_token = self.token.as_ref().and_then(|token| origins.crawl_delay(token));
         let by_rules = self.rules.as_ref().and_then(|rules| rules.crawl_delay(EVERY_ROBOT));
@@ -153,14 +138,12 @@ impl RobotsOverride {
     }
 }
 
-/// The state of a rate limit.
 #[derive(Debug, Clone, Copy)]
 struct Gate {
     interval: Duration,
     open_at: Instant,
 }
 
-/// When crawls and owners with a rate may send their next requests.
 #[derive(Debug, Default)]
 pub(crate) struct RateGates {
     owners: HashMap<Arc<str>, Gate>,
@@ -168,8 +151,8 @@ pub(crate) struct RateGates {
 }
 
 impl RateGates {
-    /// Applies new rates. A gate keeps the time at which it opens, but no later than one new
-    /// interval from now.
+    /// Applies new rates. A gate keeps its opening time, but opens no later than one new interval
+    /// from now.
     pub(crate) fn set(&mut self, owner_limits: &OwnerLimits, now: Instant) {
         let gate = |interval: Duration, before: Option<&Gate>| {
             let open_at = before.map_or(now, |gate| gate.open_at.min(now + interval));
@@ -187,13 +170,12 @@ impl RateGates {
         self.owners = owners;
     }
 
-    /// Returns when an owner's crawl may send its next request. `None` if neither has a rate.
+    /// `None` if neither the owner nor the crawl has a rate.
     pub(crate) fn open_at(&self, owner: &str, crawl: i32) -> Option<Instant> {
         let owner = self.owners.get(owner).map(|gate| gate.open_at);
         owner.max(self.crawls.get(&crawl).map(|gate| gate.open_at))
     }
 
-    /// Notes that an owner's crawl sends a request now.
     pub(crate) fn took(&mut self, owner: &str, crawl: i32, now: Instant) {
         let gates = [self.owners.get_mut(owner), self.crawls.get_mut(&crawl)];
         for gate in gates.into_iter().flatten() {

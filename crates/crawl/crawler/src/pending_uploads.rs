@@ -1,8 +1,5 @@
-//! Tracks which archives are being uploaded, and since when.
-//!
-//! A crawl whose store stops accepting archives sends no more requests. Otherwise waiting records
-//! would fill the disk and the memory. This module does not depend on how an archive is uploaded,
-//! or on how slow uploads are handled.
+//! Tracks which archives are being uploaded, and since when, so that a crawl whose store stops
+//! accepting archives sends no more requests.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,19 +9,16 @@ use std::{
 
 use parking_lot::Mutex;
 
-/// The uploads in progress. All clones share one list.
 #[derive(Clone, Default)]
 pub(crate) struct PendingUploads(Arc<Mutex<Uploads>>);
 
 #[derive(Default)]
 struct Uploads {
     last: u64,
-    /// Each upload's crawl and start time.
     begun: HashMap<u64, (i32, Instant)>,
 }
 
 impl PendingUploads {
-    /// Notes that an upload for a crawl starts. Returns the upload's number.
     pub(crate) fn begin(&self, crawl: i32, now: Instant) -> u64 {
         let mut uploads = self.0.lock();
         uploads.last += 1;
@@ -33,12 +27,10 @@ impl PendingUploads {
         number
     }
 
-    /// Notes that an upload has ended, or that its archive is lost.
     pub(crate) fn end(&self, number: u64) {
         self.0.lock().begun.remove(&number);
     }
 
-    /// Returns the crawls that have an upload in progress for longer than `patience`.
     pub(crate) fn stalled_crawls(&self, patience: Duration, now: Instant) -> HashSet<i32> {
         let uploads = self.0.lock();
         let late = uploads

@@ -1,24 +1,18 @@
-//! Counts for the progress line: the pages that a worker crawled since the last line, and the
-//! bounds that limited its speed.
-//!
-//! This module does not depend on the meaning of a bound, because the caller names it.
+//! Counts for the progress line: finished URLs, and the bounds that limited the crawl's speed.
 
 use std::time::{Duration, Instant};
 
 use everytab_frontier::FinalState;
 
-/// Interval between progress lines while crawls are open: 1,440 lines per day.
+/// Interval between progress lines while crawls are open.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 /// The factor that limits the crawl's speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bound {
     /// Each host waits for its delay or pause, or has no due URL.
     Delays,
-    /// The fetcher has its maximum number of requests in flight.
     Permits,
-    /// Rates set for crawls and keys.
     Rates,
-    /// The memory for host state.
     Memory,
     /// Stores that do not accept archives, or a disk that fails.
     Puts,
@@ -42,7 +36,6 @@ impl Bound {
         Self::Cpu,
     ];
 
-    /// Returns the name in the log.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Delays => "delays",
@@ -57,27 +50,23 @@ impl Bound {
     }
 }
 
-/// Counts since the last progress line.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     /// When counting started. `None` if nothing was counted.
     pub began_at: Option<Instant>,
-    /// Captured URLs.
     pub pages: u64,
-    /// URLs that failed.
     pub failed: u64,
     /// How often each bound in [`Bound::ALL`] was the limiting one.
     bounds: [u64; Bound::ALL.len()],
 }
 
 impl Progress {
-    /// Counts a finished URL.
     pub(crate) fn finished(&mut self, final_state: FinalState) {
         self.pages += u64::from(final_state == FinalState::Captured);
         self.failed += u64::from(final_state == FinalState::Failed);
     }
 
-    /// Counts the bound that limits the speed now. Returns true if a progress line is due.
+    /// Returns true if a progress line is due.
     pub(crate) fn note(&mut self, bound: Bound, now: Instant) -> bool {
         let began_at = *self.began_at.get_or_insert(now);
         if let Some(count) = self.bounds.get_mut(bound as usize) {
@@ -86,12 +75,10 @@ impl Progress {
         now.saturating_duration_since(began_at) >= LOG_INTERVAL
     }
 
-    /// Returns true if a URL was captured or failed.
     pub(crate) fn has_any(&self) -> bool {
         self.pages + self.failed > 0
     }
 
-    /// Returns the most frequent bound.
     pub(crate) fn bound(&self) -> Bound {
         let most = Bound::ALL.into_iter().zip(self.bounds).rev().max_by_key(|(_, count)| *count);
         most.map_or(Bound::Delays, |(bound, _)| bound)

@@ -1,27 +1,21 @@
 //! A response to parse for links and text: the received response, or the stored copy of a page that
 //! has not changed.
-//!
-//! This module does not depend on how the response is parsed.
 
 use std::net::IpAddr;
 
 use everytab_commoncrawl::warc::HttpResponse;
 use everytab_fetcher::PageFetchResult;
 
-/// A response to parse.
 pub(crate) struct ReadableResponse<'a> {
-    /// Its header fields.
     pub headers: Vec<(String, Vec<u8>)>,
     /// The declared content type, without parameters and in lower case.
     pub content_type: Option<String>,
-    /// The body. It is empty if it could not be decoded.
+    /// Empty if the body could not be decoded.
     pub body: &'a [u8],
-    /// The server's IP address.
     pub address: Option<IpAddr>,
 }
 
 impl<'a> ReadableResponse<'a> {
-    /// Wraps the received response.
     pub(crate) fn of(fetched: &'a PageFetchResult) -> Self {
         let address = fetched.exchanges.last().map(|exchange| exchange.address.ip());
         let content_type = fetched.content_type();
@@ -29,8 +23,8 @@ impl<'a> ReadableResponse<'a> {
         Self { headers: headers_of(fetched), content_type, body, address }
     }
 
-    /// Wraps a page's copy, if the response reports that this page is unchanged. `X-Robots-Tag`
-    /// fields in the response apply, too.
+    /// Wraps a page's copy. `X-Robots-Tag` fields in the response that reports no change apply,
+    /// too.
     pub(crate) fn of_copy(
         copy: &'a HttpResponse,
         content_type: Option<String>,
@@ -42,12 +36,11 @@ impl<'a> ReadableResponse<'a> {
         Self { headers, content_type, body: &copy.body, address }
     }
 
-    /// Returns whether the content type is a text type.
     pub(crate) fn is_text(&self) -> bool {
         self.content_type.as_ref().is_some_and(|kind| kind.starts_with("text/"))
     }
 
-    /// Returns whether the body is parsed as HTML. This includes responses without a content type.
+    /// Responses without a content type are parsed as HTML, too.
     pub(crate) fn is_html(&self) -> bool {
         let kind = self.content_type.as_deref();
         kind.is_none_or(|kind| matches!(kind, "text/html" | "application/xhtml+xml"))

@@ -1,11 +1,9 @@
 //! A redirect chain on one host, with its fetches so far.
 //!
 //! A URL has one row in a crawl, but a cookie wall redirects back to the URL that it guards.
-//! Therefore a chain's fetches wait until the chain ends. If a URL is requested again, its earlier
-//! fetch is dropped, and the row describes its last request. All fetches of a chain are recorded
-//! together. Otherwise another page could redirect to a wall that is already finished, and would be
-//! recorded only as a redirect. Invariant: the waiting fetches have different URLs, and none of
-//! these URLs is finished. This module does not depend on slots, or on how a fetch is recorded.
+//! Therefore a chain's fetches wait until the chain ends, and are recorded together. If a URL is
+//! requested again, its earlier fetch is dropped. Invariant: the waiting fetches have different
+//! URLs, and none of these URLs is finished.
 
 use std::{
     sync::Arc,
@@ -20,26 +18,19 @@ use parking_lot::Mutex;
 /// because another origin's robots.txt may be requested first.
 const MAX_WAIT: Duration = Duration::from_secs(10 * 60);
 
-/// The URL that a chain requests next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ChainKey {
-    /// The crawl.
     pub crawl: i32,
-    /// The hostname's hash.
     pub host_hash: u64,
-    /// The URL.
     pub target: UrlHash,
 }
 
-/// A redirect chain on one host in one crawl, with its fetches so far.
 pub(crate) struct RedirectChain<F> {
     /// The URL that is in flight or requested next, as the last redirect spells it.
     pub url: String,
-    /// The chain's cookies.
     pub cookies: Cookies,
     /// Number of redirects that lead to `url`.
     pub hops: u8,
-    /// Whether a URL was requested more than once.
     pub has_repeated: bool,
     requests: ChainRequests,
     fetches: Vec<(UrlHash, F)>,
@@ -47,7 +38,6 @@ pub(crate) struct RedirectChain<F> {
 }
 
 impl<F> RedirectChain<F> {
-    /// Starts a chain with a request for a URL, without cookies.
     pub(crate) fn begin(pending: &PendingUrl) -> Self {
         let (mut requests, cookies) = (ChainRequests::default(), Cookies::default());
         requests.add(&pending.url, &cookies);
@@ -62,13 +52,11 @@ impl<F> RedirectChain<F> {
         }
     }
 
-    /// Adds the last request's fetch.
     pub(crate) fn add(&mut self, hash: UrlHash, fetch: F) {
         self.fetches.push((hash, fetch));
     }
 
-    /// Follows a redirect. Returns false if the chain has made this request before, which means
-    /// that the chain is a loop.
+    /// Returns false if the chain has made this request before, so that it is a loop.
     pub(crate) fn follow(&mut self, target: &Link, cookies: Cookies) -> bool {
         target.url.fetched().clone_into(&mut self.url);
         self.cookies = cookies;
@@ -77,30 +65,24 @@ impl<F> RedirectChain<F> {
         self.requests.add(&self.url, &self.cookies)
     }
 
-    /// Removes and returns a URL's fetch, because the URL is requested again. `None` if the chain
-    /// has not fetched it.
     pub(crate) fn take(&mut self, hash: UrlHash) -> Option<F> {
         let at = self.fetches.iter().position(|(of, _)| *of == hash)?;
         self.has_repeated = true;
         Some(self.fetches.remove(at).1)
     }
 
-    /// Returns whether the chain's fetches have waited for too long.
     pub(crate) fn is_stale(&self) -> bool {
         self.redirected_at.elapsed() > MAX_WAIT
     }
 
-    /// Returns the fetched URLs' hashes, in request order.
     pub(crate) fn fetched_urls(&self) -> impl Iterator<Item = UrlHash> {
         self.fetches.iter().map(|(hash, _)| *hash)
     }
 
-    /// Returns the total of `measure` over the chain's fetches.
     pub(crate) fn sum_of(&self, measure: impl Fn(&F) -> usize) -> usize {
         self.fetches.iter().map(|(_, fetch)| measure(fetch)).sum()
     }
 
-    /// Ends the chain, and returns its fetches in request order.
     pub(crate) fn end(self) -> Vec<F> {
         self.fetches.into_iter().map(|(_, fetch)| fetch).collect()
     }
@@ -110,11 +92,9 @@ impl<F> RedirectChain<F> {
 /// has a clone of this value.
 pub(crate) struct RecordedTogether<F>(Arc<Mutex<Uploaded<F>>>);
 
-/// Fetches whose records are uploaded or lost.
 pub(crate) struct Uploaded<F> {
-    /// The fetches.
     pub fetches: Vec<F>,
-    /// Whether any fetch lost its record, so all URLs are requested again.
+    /// Whether any record is lost, so that all URLs are requested again.
     pub is_lost: bool,
 }
 
@@ -123,7 +103,7 @@ impl<F> RecordedTogether<F> {
         Self(Arc::new(Mutex::new(Uploaded { fetches: Vec::new(), is_lost: false })))
     }
 
-    /// Adds a fetch whose record is uploaded or lost. Returns all fetches if this is the last one.
+    /// Returns all fetches if this is the last one.
     pub(crate) fn add(self, fetch: F, is_lost: bool) -> Option<Uploaded<F>> {
         let mut uploaded = self.0.lock();
         uploaded.fetches.push(fetch);

@@ -1,9 +1,5 @@
 //! Repeats an earlier crawl: finds its copy of a URL, and decides whether a record may refer to
 //! this copy instead of storing an identical body again.
-//!
-//! A record may refer to a copy if the copy is in the same kind of archive, in the store to which
-//! this crawl writes, and not too old. This module does not depend on how a URL is fetched, or on
-//! how records are written.
 
 use std::collections::HashMap;
 
@@ -17,28 +13,22 @@ use tokio::{
     time::{Duration, sleep},
 };
 
-/// Maximum URLs that one call looks up: 0.3 MB of rows.
+/// Maximum URLs that one call looks up.
 const URLS_PER_CALL: usize = 500;
-/// Pause before a failed lookup is repeated.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// How a crawl repeats an earlier one.
 #[derive(Debug, Clone)]
 pub(crate) struct Repeat {
     /// For each slot, whether both crawls use the same store for pages.
     same_pages: Vec<bool>,
     /// For each slot, whether both crawls use the same store for requisites.
     same_media: Vec<bool>,
-    /// Age at which an unchanged body is stored again.
     store_again_after: TimeDelta,
     /// Whether unchanged pages get no record.
     pub rejects: bool,
 }
 
 impl Repeat {
-    /// Creates this from the settings and store of a crawl and of the earlier crawl.
-    ///
-    /// # Errors
     /// Returns an error if this program cannot read the earlier crawl's settings.
     pub(crate) fn new(
         settings: &CrawlSettings,
@@ -62,17 +52,15 @@ impl Repeat {
         })
     }
 
-    /// Returns whether a record may refer to an earlier copy, depending on the copy's archive,
-    /// store and age.
+    /// The copy must be in the same kind of archive, in the same store, and not too old.
     pub(crate) fn may_name(
         &self,
         copy: &EarlierFetch,
         (slot, is_media): (i16, bool),
         now: DateTime<Utc>,
     ) -> bool {
-        // If this URL was a sitemap in the earlier crawl, or had another status than 200, its
-        // record is in an archive of another subset. Do not refer to it, because a crawler may not
-        // be able to read this archive.
+        // If this URL was a sitemap in the earlier crawl, or did not have the status 200, its
+        // record is in an archive of another subset, which a crawler may not be able to read.
         let wanted = if is_media { ArchiveSubset::Media } else { ArchiveSubset::Warc };
         let subset = ArchiveName::parse(&copy.body_object).ok().map(|name| name.subset());
         if subset != Some(wanted) {
@@ -84,16 +72,13 @@ impl Repeat {
     }
 }
 
-/// Returns the validators for a conditional request, from the URL's copy.
 pub(crate) fn validators_of(copy: &EarlierFetch) -> Validators {
     let (etag, last_modified) = (copy.etag.clone(), copy.last_modified.clone());
     Validators { etag, last_modified }
 }
 
-/// The record that has the body of a response.
 #[derive(Debug)]
 pub(crate) enum BodySource {
-    /// The response's own record.
     Own,
     /// An earlier copy's record, because its digest is identical.
     Identical(Box<EarlierFetch>),
@@ -102,7 +87,6 @@ pub(crate) enum BodySource {
 }
 
 impl BodySource {
-    /// Returns the earlier copy. `None` if the response's own record has the body.
     pub(crate) fn copy(&self) -> Option<&EarlierFetch> {
         match self {
             Self::Own => None,
@@ -111,27 +95,23 @@ impl BodySource {
     }
 }
 
-/// A lookup of a URL in the earlier crawl.
 pub(crate) struct EarlierFetchRequest {
     crawl: i32,
     hashes: (u64, u64),
     reply: oneshot::Sender<Option<EarlierFetch>>,
 }
 
-/// Looks up fetches in earlier crawls. Lookups that arrive while a call is in flight share the next
-/// one.
+/// Lookups that arrive while a call is in flight share the next call.
 #[derive(Debug, Clone)]
 pub(crate) struct EarlierFetches(mpsc::UnboundedSender<EarlierFetchRequest>);
 
 impl EarlierFetches {
-    /// Creates a sender of lookups, and the receiver for [`serve_lookups`].
     pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<EarlierFetchRequest>) {
         let (sender, requests) = mpsc::unbounded_channel();
         (Self(sender), requests)
     }
 
-    /// Returns a URL's copy in the crawl that `crawl` repeats, by the hashes of the host and the
-    /// URL. Waits until Postgres replies.
+    /// `hashes` are those of the host and the URL.
     pub(crate) async fn of(&self, crawl: i32, hashes: (u64, u64)) -> Option<EarlierFetch> {
         let (reply, replied) = oneshot::channel();
         self.0.send(EarlierFetchRequest { crawl, hashes, reply }).ok()?;
@@ -139,7 +119,6 @@ impl EarlierFetches {
     }
 }
 
-/// Serves lookups until all senders are dropped.
 pub(crate) async fn serve_lookups(
     coordinator: Coordinator,
     mut requests: mpsc::UnboundedReceiver<EarlierFetchRequest>,
@@ -155,8 +134,7 @@ pub(crate) async fn serve_lookups(
             let found: HashMap<_, _> = loop {
                 match coordinator.earlier_fetches(crawl, &hashes).await {
                     Ok(found) => break found.into_iter().collect(),
-                    // No task waits for these lookups any longer: the slots are lost, or the
-                    // process is stopping.
+                    // The slots are lost, or the process is stopping.
                     Err(_) if requests.iter().all(|one| one.reply.is_closed()) => {
                         break HashMap::new();
                     }

@@ -1,6 +1,4 @@
 //! Converts a crawl's settings to the fetcher's: delays, and the purposes of requests.
-//!
-//! This module does not depend on where the settings are stored.
 
 use std::time::Duration;
 
@@ -15,8 +13,8 @@ pub trait RequestSettings {
     /// Returns the delays for the operator's own hosts, without a minimum.
     fn own_delays(&self) -> DelaySettings;
 
-    /// Returns the purpose for page requests. Uses the default page types if
-    /// [`CrawlSettings::check`] rejects the types.
+    /// Returns the purpose for page requests. Invalid content types are replaced by the default
+    /// ones.
     fn page_purpose(&self) -> Purpose;
 
     /// Returns the purpose of requests for page requisites.

@@ -1,10 +1,8 @@
-//! The scheduler: one task that owns the state of its slots' hosts and decides what to fetch next.
-//! Every operation that waits runs in its own task and reports back with an event.
+//! The scheduler: one task that owns its slots' state and decides what to fetch next. Every
+//! operation that waits runs in its own task and reports back with an event.
 //!
-//! Invariants: a URL is marked as fetched only after its record is uploaded, and also the record of
-//! the robots.txt that was fetched before. A checkpoint follows. When a lease is lost, its slot's
-//! state is dropped without being recorded. This module does not depend on SQL, on how requests are
-//! sent, or on how records are written.
+//! Invariants: a URL is marked as fetched only after its record, and the record of its robots.txt,
+//! are uploaded. When a lease is lost, its slot's state is dropped without being recorded.
 
 mod bare;
 mod chains;
@@ -50,8 +48,7 @@ use crate::{
 
 /// Interval at which we check for work to upload, record, read or lease.
 const TICK: Duration = Duration::from_millis(100);
-/// Interval between lists of the open crawls. Leases are renewed at the same interval. Links for an
-/// unknown crawl cause an earlier list.
+/// Interval between lists of the open crawls. Links for an unknown crawl cause an earlier list.
 const LIST_INTERVAL: Duration = Duration::from_secs(5);
 /// Interval between lists of the open crawls while no crawl is open.
 const IDLE_LIST_INTERVAL: Duration = Duration::from_secs(1);
@@ -59,14 +56,13 @@ const IDLE_LIST_INTERVAL: Duration = Duration::from_secs(1);
 /// The reason why the scheduler stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrawlerEnd {
-    /// The worker was requested to stop, and all slots are released.
+    /// A stop was requested, and all slots are released.
     Stopped,
     /// No crawl is open.
     Finished,
 }
 
 impl Scheduler {
-    /// Crawls until `stop` becomes true or, if `exit_when_done` is set, until no crawl is open.
     pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) -> CrawlerEnd {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
@@ -110,8 +106,8 @@ impl Scheduler {
         }
     }
 
-    /// Stops starting requests, and cancels the requests in flight. Their URLs stay pending, and
-    /// their hosts' delays start now.
+    /// Stops starting requests, and cancels those in flight. Their URLs stay pending, and their
+    /// hosts' delays start now.
     fn stop(&mut self) {
         self.state.is_stopping = true;
         for (hash, host) in &mut self.state.hosts {
@@ -179,7 +175,6 @@ impl Scheduler {
         self.log_progress();
     }
 
-    /// Handles a failed call to Postgres.
     fn failed(&mut self, call: &'static str, error: &Error) {
         tracing::warn!(call, %error, "cannot reach Postgres; retrying");
         metrics::failed(call);
@@ -196,8 +191,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns whether no request is in flight and none can start within a second, so all state can
-    /// be recorded now.
+    /// Returns true if no request is in flight and none can start within a second.
     fn is_idle(&self) -> bool {
         let soon = Instant::now() + Duration::from_secs(1);
         let next = self.next_wakeup();
@@ -205,13 +199,10 @@ impl Scheduler {
         is_quiet && next.is_none_or(|at| at > soon || !self.can_start_fetch())
     }
 
-    /// Returns whether the process is done: no crawl is open, all slots are released, and the
-    /// process should exit then.
     fn has_finished(&self) -> bool {
         self.is_out_of_work() && self.has_released_all()
     }
 
-    /// Returns whether no crawl is open and the process should exit then.
     fn is_out_of_work(&self) -> bool {
         self.settings.exit_when_done && self.state.has_listed && self.state.crawls.is_empty()
     }
@@ -275,7 +266,6 @@ impl Scheduler {
         self.listed_for_pass(requested_at);
     }
 
-    /// Drops an ended crawl. From now on nothing is recorded for it.
     fn forget_crawl(&mut self, crawl: i32) {
         self.state.crawls.remove(&crawl);
         drop_sites(
@@ -302,7 +292,6 @@ impl Scheduler {
         self.archives.try_send(ArchiveCommand::UploadAll).ok();
     }
 
-    /// Starts a task whose result is sent to the scheduler as an event.
     fn start(&self, task: impl Future<Output = Event> + Send + 'static) {
         let sender = self.event_sender.clone();
         tokio::spawn(async move {
@@ -310,7 +299,6 @@ impl Scheduler {
         });
     }
 
-    /// Returns whether a slot is held under this fence.
     fn holds(&self, fence: SlotFence) -> bool {
         self.state.slots.get(&fence.slot).is_some_and(|slot| slot.lease.fence == fence)
     }

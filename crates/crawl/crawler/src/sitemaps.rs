@@ -1,9 +1,7 @@
 //! Finds and fetches a crawl's sitemaps, and sorts their links.
 //!
-//! When a page is about to be fetched and its origin's robots.txt is cached, the sitemaps that this
-//! robots.txt names are added to the crawl. A sitemap's links are sorted in a task, and only a few
-//! sitemaps are sorted at a time, because each may list 50,000 pages. This module does not depend
-//! on host state, slots or archives.
+//! Links are sorted in a task, and only for a few sitemaps at a time, because each may list 50,000
+//! pages.
 
 use std::{panic::resume_unwind, sync::Arc};
 
@@ -26,7 +24,6 @@ use crate::{
     repeat::BodySource,
 };
 
-/// Returns whether to add an origin's sitemaps when this URL is about to be fetched.
 pub(crate) fn should_add(crawl: &Crawl, pending: &PendingUrl) -> bool {
     let Attributes { depth, flags, .. } = pending.attributes;
     crawl.sitemaps != SitemapsOption::Off
@@ -34,8 +31,8 @@ pub(crate) fn should_add(crawl: &Crawl, pending: &PendingUrl) -> bool {
         && !flags.is_requisite_or_sitemap()
 }
 
-/// Returns an origin's sitemaps: those that its robots.txt names and, if the crawl's settings
-/// include this, `/sitemap.xml`.
+/// Returns the sitemaps that an origin's robots.txt names and, if the crawl's settings include it,
+/// `/sitemap.xml`.
 pub(crate) fn of_origin(
     context: &FetchContext,
     crawl: &Crawl,
@@ -60,7 +57,6 @@ pub(crate) fn of_origin(
     found
 }
 
-/// Runs a fetch task. This is [`run_page_task`], except for sitemaps.
 pub(crate) async fn run_fetch_task(
     context: &Arc<FetchContext>,
     mut client: HostClient,
@@ -80,7 +76,7 @@ pub(crate) async fn run_fetch_task(
     FinishedFetch { fence, host_hash, number, client, task, result }
 }
 
-/// Fetches and parses a sitemap. If the body is not a sitemap, there are no links.
+/// A body that is not a sitemap has no links.
 async fn fetch_sitemap(
     context: &Arc<FetchContext>,
     (client, delays): (&mut HostClient, &DelaySettings),
@@ -135,7 +131,6 @@ async fn fetch_sitemap(
     Ok(FetchOutput { fetched, facts, sha256, body: BodySource::Own, refused })
 }
 
-/// Sorts the links that a sitemap lists.
 fn links_of(
     context: &FetchContext,
     crawl: &Crawl,

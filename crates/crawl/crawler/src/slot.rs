@@ -1,8 +1,7 @@
 //! A slot's work since its last checkpoint.
 //!
 //! Invariant: a checkpoint's sums, chunks and cursors are consistent. If the sums count a URL as
-//! finished, it is finished in the same checkpoint's chunks. This module does not depend on how a
-//! checkpoint is sent, or on delays.
+//! finished, the chunks do, too.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -13,23 +12,21 @@ use everytab_coordinator::{CrawlCounts, FetchRow, LinkCursors, LinkLane, LinksRo
 use everytab_frontier::{FinalState, Merged, OutgoingLinks, PackedLinks, RejectCounts, UrlHash};
 use serde_json::{Map, Value};
 
-/// Maximum links that all slots of a worker together remember as recorded, in order not to record
-/// them again. Each takes up to 34 bytes, 68 MB in total. Beyond this limit some links are recorded
-/// again, and the slot that receives them ignores them because it knows them.
+/// Maximum links that all slots of a worker together remember, so that each link is recorded once.
+/// A link takes up to 34 bytes. A link beyond the limit may be recorded again, and its slot then
+/// ignores it.
 const MAX_REMEMBERED_LINKS: usize = 2_000_000;
-/// Time after which a slot with deaths may end its probation although URLs are pending. By then all
-/// URLs that were due at first have been fetched.
+/// Time after which a slot with deaths may end its probation although URLs are pending.
 const PROBATION: Duration = Duration::from_secs(10);
 /// If changes have been unrecorded for longer than this, the slot's hosts get no more requests.
 const MAX_UNRECORDED: Duration = Duration::from_secs(90);
-/// How long an isolated slot fetches one URL at a time. This must equal the interval in Postgres.
+/// How long an isolated slot fetches one URL at a time, as in `sweep_slots.sql`.
 const ISOLATION: Duration = Duration::from_secs(10 * 60);
 /// If a crawl gets no page from its limit, the host's other crawls go first for this long.
 const SHORT_OF_PAGES: Duration = Duration::from_secs(10);
 /// Slots per group. A row of links is for one group.
 const GROUP: u8 = 16;
 
-/// Changes to a crawl's sums in a slot.
 #[derive(Default)]
 struct Sums {
     counts: CrawlCounts,
@@ -58,55 +55,36 @@ impl Sums {
     }
 }
 
-/// The URL that an isolated slot may fetch. A checkpoint records it before the fetch, so that the
-/// next holder knows it if this holder dies.
+/// The URL that an isolated slot may fetch. A checkpoint records it first, so that the next holder
+/// knows it if this holder dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IsolatedUrl {
-    /// The URL's crawl.
     pub crawl: i32,
-    /// The hash of the URL's host.
     pub host_hash: u64,
-    /// The URL's hash.
     pub hash: UrlHash,
     /// Number of the first checkpoint that records the URL.
     pub checkpoint: i64,
 }
 
-/// A slot that this worker holds.
 pub(crate) struct LeasedSlot {
-    /// The slot's lease, with the cursors up to which links are merged.
+    /// The cursors are those up to which links are merged.
     pub lease: SlotLease,
-    /// Number of the slot's last checkpoint.
     pub number: i64,
-    /// Whether a checkpoint is in flight.
     pub is_recording: bool,
-    /// Whether to release the slot once it has no work in flight.
     pub is_leaving: bool,
-    /// Number of requests in flight.
     pub in_flight: usize,
-    /// Number of fetched pages whose links are being merged.
     pub merging: usize,
-    /// Number of records that are not uploaded yet.
     pub pending_uploads: usize,
-    /// The only URL that an isolated slot fetches now or next.
     pub isolated_url: Option<IsolatedUrl>,
-    /// Whether to send a checkpoint soon.
     pub wants_checkpoint: bool,
-    /// When the first change since the last checkpoint was made.
     pub since: Option<Instant>,
-    /// Number of pending URLs, by crawl.
     pub pending: HashMap<i32, i64>,
-    /// Number of reserved pages, by crawl.
     pub reserved: HashMap<i32, i64>,
-    /// Number of reserved pages in use, by crawl.
     pub in_use: HashMap<i32, i64>,
-    /// Crawls for which the last reservation returned no page, with the time of this reply.
+    /// Crawls for which the last reservation returned no page, and when it did so.
     pub out_of_budget: HashMap<i32, Instant>,
-    /// Crawls with a page reservation in flight.
     pub reserving: HashSet<i32>,
-    /// Crawls and hosts whose state changed.
     pub changed: HashSet<(i32, u64)>,
-    /// Hosts whose delay, robots.txt or pauses changed.
     pub changed_hosts: HashSet<u64>,
     sums: HashMap<i32, Sums>,
     fetches: Vec<FetchRow>,
@@ -119,7 +97,6 @@ pub(crate) struct LeasedSlot {
 }
 
 impl LeasedSlot {
-    /// Creates a slot without any changes.
     pub(crate) fn new(lease: SlotLease) -> Self {
         let recorded_cursors = lease.cursors.clone();
         Self {
@@ -151,18 +128,16 @@ impl LeasedSlot {
         }
     }
 
-    /// Notes that a checkpoint has something to record.
     pub(crate) fn touch(&mut self) {
         self.since.get_or_insert_with(Instant::now);
     }
 
-    /// Notes that a host's state in a crawl changed, without a change to the sums.
+    /// The change does not affect the sums.
     pub(crate) fn changed(&mut self, crawl: i32, host: u64) {
         self.changed.insert((crawl, host));
         self.touch();
     }
 
-    /// Adds the results of merging links into a host's state.
     pub(crate) fn merged(&mut self, crawl: i32, host: u64, merged: &Merged) {
         let new = i64::try_from(merged.new).unwrap_or_default();
         *self.pending.entry(crawl).or_default() += new;
@@ -176,7 +151,6 @@ impl LeasedSlot {
         self.touch();
     }
 
-    /// Adds a URL that reached its final state, with the row for its fetch.
     pub(crate) fn finished(&mut self, row: FetchRow, final_state: FinalState, uses_page: bool) {
         let crawl = row.crawl;
         self.changed.insert((crawl, row.host_hash));
@@ -197,13 +171,11 @@ impl LeasedSlot {
         self.touch();
     }
 
-    /// Returns the number of fetches that no checkpoint contains yet.
     pub(crate) fn unrecorded(&self) -> usize {
         self.fetches.len()
     }
 
-    /// Advances a lane's cursor once all links up to it are merged. `read` counts these links by
-    /// crawl.
+    /// `read` counts the merged links by crawl.
     pub(crate) fn read(&mut self, lane: LinkLane, cursor: &str, read: &HashMap<i32, i64>) {
         self.has_read |= lane == LinkLane::Ordinary;
         cursor.clone_into(lane.cursor(&mut self.lease.cursors));
@@ -213,14 +185,12 @@ impl LeasedSlot {
         }
     }
 
-    /// Adds bytes that were uploaded to a crawl's store.
     pub(crate) fn stored(&mut self, crawl: i32, bytes: u64) {
         let bytes = i64::try_from(bytes).unwrap_or_default();
         self.sums.entry(crawl).or_default().counts.stored_bytes += bytes;
         self.touch();
     }
 
-    /// Adds a page's links to other hosts, and counts of rejected links.
     pub(crate) fn found(
         &mut self,
         crawl: i32,
@@ -242,19 +212,17 @@ impl LeasedSlot {
         self.touch();
     }
 
-    /// Notes that a request to a host is over or was cancelled.
     pub(crate) fn request_ended(&mut self, host_hash: u64) {
         self.in_flight = self.in_flight.saturating_sub(1);
         self.host_changed(host_hash);
     }
 
-    /// Notes that a host's delay, robots.txt or pauses changed.
     pub(crate) fn host_changed(&mut self, host_hash: u64) {
         self.changed_hosts.insert(host_hash);
         self.touch();
     }
 
-    /// Takes a reserved page of a limited crawl for a request. Returns false if no page is free.
+    /// Returns false if no page is free.
     pub(crate) fn use_page(&mut self, crawl: i32) -> bool {
         let reserved = self.reserved.get(&crawl).copied().unwrap_or_default();
         let in_use = self.in_use.entry(crawl).or_default();
@@ -263,15 +231,12 @@ impl LeasedSlot {
         is_free
     }
 
-    /// Returns whether a limited crawl cannot fetch pages: it has no reserved page, and the last
-    /// reservation returned none.
     pub(crate) fn is_out_of_pages(&self, crawl: i32) -> bool {
         let reserved = self.reserved.get(&crawl).copied().unwrap_or_default();
         reserved <= 0 && self.out_of_budget.contains_key(&crawl)
     }
 
-    /// Returns whether other crawls go first, because this one has no free reserved page and either
-    /// waits for a reservation or has just learned that no page is left.
+    /// If this is true, the host's other crawls go first.
     pub(crate) fn is_short_of_pages(&self, crawl: i32) -> bool {
         let of = |pages: &HashMap<i32, i64>| pages.get(&crawl).copied().unwrap_or_default();
         let is_told = |at: &Instant| at.elapsed() < SHORT_OF_PAGES;
@@ -280,14 +245,12 @@ impl LeasedSlot {
                 || self.out_of_budget.get(&crawl).is_some_and(is_told))
     }
 
-    /// Releases the reserved page when a request is over.
     pub(crate) fn release_page(&mut self, crawl: i32) {
         if let Some(in_use) = self.in_use.get_mut(&crawl) {
             *in_use -= 1;
         }
     }
 
-    /// Forgets an ended crawl. Its links are no longer recorded.
     pub(crate) fn forget(&mut self, crawl: i32) {
         self.sums.remove(&crawl);
         self.isolated_url.take_if(|url| url.crawl == crawl);
@@ -301,7 +264,6 @@ impl LeasedSlot {
         }
     }
 
-    /// Releases reserved pages beyond the number of pending URLs.
     fn release_spare_pages(&mut self) {
         for (crawl, reserved) in &mut self.reserved {
             let pending = self.pending.get(crawl).copied().unwrap_or_default();
@@ -314,10 +276,8 @@ impl LeasedSlot {
         }
     }
 
-    /// Returns whether to send a checkpoint that ends the slot's probation. The slot must have
-    /// deaths, no checkpoint yet, no work in flight, and its links must be read. In addition, no
-    /// URL is pending or [`PROBATION`] is over. Until this checkpoint the slot's deaths count, and
-    /// the holder of a slot with two or more deaths gets no other slots.
+    /// Returns true if a checkpoint should end the slot's probation. Until then the slot's deaths
+    /// count, and Postgres grants its holder fewer slots.
     pub(crate) fn needs_probation_checkpoint(&self) -> bool {
         let is_quiet = self.is_quiet();
         let has_pending = self.pending.values().any(|pending| *pending > 0);
@@ -325,41 +285,34 @@ impl LeasedSlot {
         self.lease.deaths > 0 && self.number == 0 && is_quiet && self.has_read && is_proved
     }
 
-    /// Returns whether no URL of the slot is being fetched, merged or uploaded.
     pub(crate) fn is_quiet(&self) -> bool {
         self.in_flight + self.merging + self.pending_uploads == 0
     }
 
-    /// Returns whether the slot's URLs are fetched one at a time, and each is recorded as in
-    /// progress before its fetch.
+    /// Returns true if the slot's URLs are fetched one at a time, each recorded as in progress
+    /// first.
     pub(crate) fn is_isolated(&self) -> bool {
         self.lease.is_isolated && self.leased_at.elapsed() < ISOLATION
     }
 
-    /// Returns the URL marked as in progress, if a checkpoint has recorded this mark.
     pub(crate) fn recorded_url(&self) -> Option<IsolatedUrl> {
         let recorded = self.number - i64::from(self.is_recording);
         self.isolated_url.filter(|url| url.checkpoint <= recorded)
     }
 
-    /// Returns whether there are fetches to record and the last checkpoint is at least `pause` ago.
     pub(crate) fn has_fetches_since(&self, pause: Duration) -> bool {
         !self.fetches.is_empty() && self.taken_at.elapsed() >= pause
     }
 
-    /// Returns whether the slot's hosts get no requests, because changes have been unrecorded for
-    /// too long.
     pub(crate) fn is_checkpoint_overdue(&self) -> bool {
         self.since.is_some_and(|since| since.elapsed() > MAX_UNRECORDED)
     }
 
-    /// Returns whether there is anything to record.
     pub(crate) fn is_dirty(&self) -> bool {
         self.since.is_some()
     }
 
-    /// Takes the changes for a checkpoint: sums, fetches, links, and the cursors if they advanced.
-    /// Chunks and hosts are packed separately.
+    /// The cursors are `None` if they have not advanced.
     pub(crate) fn take(&mut self) -> SlotChanges {
         self.release_spare_pages();
         (self.since, self.taken_at) = (None, Instant::now());
@@ -382,19 +335,17 @@ impl LeasedSlot {
     }
 }
 
-/// A slot's changes, which a checkpoint records.
 pub(crate) struct SlotChanges {
     pub cursor: Option<String>,
     pub urgent_cursor: Option<String>,
     pub counts: Vec<CrawlCounts>,
     pub fetches: Vec<FetchRow>,
-    /// Links to record, by crawl and group of slots.
+    /// By crawl and group of slots.
     pub links: HashMap<(i32, u8), OutgoingLinks>,
     pub changed: HashSet<(i32, u64)>,
     pub changed_hosts: HashSet<u64>,
 }
 
-/// Packs the links for a group of slots into rows.
 pub(crate) fn links_rows(crawl: i32, group: u8, links: &OutgoingLinks) -> Vec<LinksRow> {
     let row = |PackedLinks { slots, amount, bytes: data }| {
         let slot_mask = slots.iter().fold(0, |mask, slot| mask | (1 << (slot % GROUP)));

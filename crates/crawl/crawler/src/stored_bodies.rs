@@ -1,10 +1,8 @@
 //! Remembers the bodies that this process has stored for crawls, so that an identical body under
 //! another URL on the site need not be stored again.
 //!
-//! A record may refer to another record in the same archive, or in an archive that is already
-//! uploaded. Otherwise the other record could be lost while this one is kept. Only the most recent
-//! bodies are remembered, and a process that takes over a slot does not know the earlier ones. This
-//! module does not depend on which records may refer to others, or on how they are written.
+//! A record may refer to another record only in the same archive or in an uploaded one. Otherwise
+//! the other record could be lost while this one is kept.
 
 use std::{
     collections::HashMap,
@@ -19,29 +17,20 @@ use chrono::{DateTime, Utc};
 use everytab_commoncrawl::warc::write::Position;
 use everytab_coordinator::EarlierFetch;
 
-/// Maximum remembered bodies, at about 300 bytes each: 17 MB. The most recent half is always
-/// remembered. Each half is in its own hash table, and 28,000 entries nearly fill the table's
-/// allocation.
+/// Maximum remembered bodies, at about 300 bytes each. The most recent half is always remembered.
 const MAX_REMEMBERED: usize = 2 * 28_000;
 
-/// The location of the record that has a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BodyLocation {
-    /// The record's URL.
     pub url: Arc<str>,
-    /// The hashes of the record's host and URL.
     pub hashes: (u64, u64),
-    /// When the record's URL was fetched.
     pub at: DateTime<Utc>,
-    /// The record's archive.
     pub object: Arc<str>,
-    /// The record's position in the archive.
     pub position: Position,
 }
 
 impl BodyLocation {
-    /// Returns the location of an earlier fetch's body. `None` if the fetch's row has no valid
-    /// location.
+    /// `None` if the earlier fetch's row has no valid location.
     pub(crate) fn of_earlier(copy: &EarlierFetch) -> Option<Self> {
         let offset = u64::try_from(copy.body_offset).ok()?;
         let length = u64::try_from(copy.body_length).ok()?;
@@ -55,38 +44,32 @@ impl BodyLocation {
     }
 }
 
-/// When `crawl forget` last ran, for any crawl. Records stored before then may have been erased, so
-/// no record may refer to them.
+/// When `crawl forget` last ran. No record may refer to an older record, because that record may
+/// have been erased.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LastForgetTime(Arc<AtomicI64>);
 
 impl LastForgetTime {
-    /// Records that `crawl forget` ran at this time.
     pub(crate) fn note(&self, at: DateTime<Utc>) {
         self.0.fetch_max(at.timestamp_micros(), Ordering::AcqRel);
     }
 
-    /// Returns whether `crawl forget` may have erased a record that was stored at this time.
     pub(crate) fn may_concern(&self, stored_at: DateTime<Utc>) -> bool {
         stored_at.timestamp_micros() <= self.0.load(Ordering::Acquire)
     }
 }
 
-/// An archive and whether it was uploaded, shared by all bodies in it.
 #[derive(Debug, Clone)]
 pub(crate) struct BodyArchive {
-    /// The archive's name.
     pub object: Arc<str>,
     is_uploaded: Arc<AtomicBool>,
 }
 
 impl BodyArchive {
-    /// Creates an archive that is not uploaded yet.
     pub(crate) fn new(object: &str) -> Self {
         Self { object: object.into(), is_uploaded: Arc::default() }
     }
 
-    /// Marks the archive as uploaded.
     pub(crate) fn set_uploaded(&self) {
         self.is_uploaded.store(true, Ordering::Release);
     }
@@ -101,11 +84,8 @@ struct StoredBody {
     archive: BodyArchive,
 }
 
-/// Stored bodies by their keys.
 pub(crate) struct StoredBodies<K> {
-    /// The bodies that were stored or named most recently.
     newer: HashMap<K, StoredBody>,
-    /// The bodies that were stored or named before those in `newer`.
     older: HashMap<K, StoredBody>,
     max_newer: usize,
 }
@@ -117,7 +97,7 @@ impl<K> Default for StoredBodies<K> {
 }
 
 impl<K: Eq + Hash> StoredBodies<K> {
-    /// Returns the location of a body to which a record in the archive `open` may refer.
+    /// `open` is the archive whose record may refer to the body.
     pub(crate) fn named(&mut self, key: K, open: Option<&BodyArchive>) -> Option<BodyLocation> {
         let stored = self.newer.remove(&key).or_else(|| self.older.remove(&key))?;
         let is_kept = stored.archive.is_uploaded.load(Ordering::Acquire)
@@ -127,7 +107,6 @@ impl<K: Eq + Hash> StoredBodies<K> {
         location
     }
 
-    /// Adds a body, which is stored at this location in an archive.
     pub(crate) fn add(&mut self, key: K, location: BodyLocation, archive: &BodyArchive) {
         self.insert(key, StoredBody { location, archive: archive.clone() });
     }

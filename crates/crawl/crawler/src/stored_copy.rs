@@ -1,37 +1,28 @@
 //! Reads a page's copy from an earlier crawl. An unchanged page is parsed from this copy, so that
-//! its links, its text and the filters' decisions are the same as for a received page.
-//!
-//! This module does not depend on requests, or on when a copy is read.
+//! its links, its text and the filters' decisions are those of a received page.
 
 use everytab_commoncrawl::warc::{HttpResponse, Limits, RecordMismatch, read_recorded};
 use everytab_coordinator::EarlierFetch;
 use everytab_storage::{StorageError, StorageErrorKind, Store};
 
-/// Maximum length of a record's gzip member, in bytes: the maximum page, plus some overhead for
-/// incompressible content.
+/// Maximum length of a record's gzip member, in bytes: the maximum page and some overhead.
 const MAX_RECORD_BYTES: u64 = 20 << 20;
 /// Maximum length of a record's block after decompression, in bytes: the maximum page and its head.
 const MAX_BLOCK_BYTES: u64 = 18 << 20;
 
-/// The reason why a copy cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoredCopyError {
-    /// The store did not return the copy.
     #[error(transparent)]
     Store(#[from] StorageError),
-    /// The crawl has no store.
     #[error("the crawl has no store")]
     NoStore,
-    /// The row has no valid record location.
     #[error("the fetch has no valid record location")]
     BadLocation,
-    /// The bytes at the location are not the expected record.
     #[error(transparent)]
     Mismatch(#[from] RecordMismatch),
 }
 
 impl StoredCopyError {
-    /// Returns whether a retry may help.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Store(error) if error.kind() == StorageErrorKind::Unreachable)
     }

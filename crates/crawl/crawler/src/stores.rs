@@ -1,7 +1,5 @@
 //! A crawl's stores: one for all records, or one per slot range, and optionally another for page
 //! requisites.
-//!
-//! This module does not depend on archives, or on how a store is reached.
 
 use std::sync::Arc;
 
@@ -9,12 +7,10 @@ use everytab_commoncrawl::crawl_layout::ArchiveSubset;
 use everytab_crawl_settings::StoreRange;
 use everytab_storage::{Store, StoreSettings};
 
-/// A crawl's opened stores.
 pub(crate) struct CrawlStores {
     stores: Vec<Arc<dyn Store>>,
-    /// The index of each slot's store.
     by_slot: Vec<usize>,
-    /// The index of the store for requisites. `None` if they are in the slots' stores.
+    /// `None` if requisites are in the slots' stores.
     media: Option<usize>,
 }
 
@@ -49,14 +45,12 @@ impl CrawlStores {
         Ok(Self { stores, by_slot, media: own })
     }
 
-    /// Returns the index of the store for a slot's records.
     pub(crate) fn number_of(&self, slot: i16, subset: ArchiveSubset) -> usize {
         let of_slot = usize::try_from(slot).ok().and_then(|slot| self.by_slot.get(slot));
         let own = self.media.filter(|_| subset == ArchiveSubset::Media);
         own.or(of_slot.copied()).unwrap_or_default()
     }
 
-    /// Returns the store with this index.
     pub(crate) fn store(&self, number: usize) -> Option<&Arc<dyn Store>> {
         self.stores.get(number)
     }

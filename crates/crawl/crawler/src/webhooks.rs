@@ -1,11 +1,9 @@
 //! Sends events to keys' webhooks, according to the Standard Webhooks specification.
 //!
-//! Postgres stores an event in the transaction that causes it, and lists the due events. A worker
-//! leases a webhook, sends a few of its events at a time, and records the results in one call. If
-//! the worker dies in between, another worker sends these events again, with the same ids.
-//! Invariant: a slow or dead receiver occupies one of [`MAX_WEBHOOKS`] places for at most
-//! [`BATCH_TIME`] and one attempt. This module does not depend on the events' content, or on how a
-//! connection is made.
+//! A worker leases a webhook, sends a few of its events at a time, and records the results in one
+//! call. If the worker dies in between, another worker sends these events again, with the same ids.
+//! Invariant: a slow or dead receiver takes one of [`MAX_WEBHOOKS`] leases for at most
+//! [`BATCH_TIME`] and one attempt.
 
 mod signature;
 
@@ -22,18 +20,16 @@ use tokio::{sync::oneshot, task::JoinSet, time::sleep};
 
 use crate::{metrics, webhooks::signature::signature};
 
-/// Interval between polls for due events. A much shorter interval would load Postgres, because many
-/// workers poll it.
+/// Interval between polls for due events.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Interval between counts of webhooks with waiting events.
 const MEASURE_INTERVAL: Duration = Duration::from_secs(60);
-/// Maximum webhooks to which a worker sends at a time. Even 16 dead receivers leave room for
-/// others, because each is tried for some seconds every five minutes.
+/// Maximum webhooks to which a worker sends at a time.
 const MAX_WEBHOOKS: usize = 16;
 /// Maximum concurrent requests to one receiver.
 const MAX_PER_WEBHOOK: usize = 4;
-/// Time after which no further event is sent under a lease. This time and the last attempt together
-/// take half of the time that `coordinator.lease_webhooks` grants.
+/// Time after which no further event is sent under a lease. With the last attempt's 20 s, this
+/// takes half of the time that `coordinator.lease_webhooks` grants.
 const BATCH_TIME: Duration = Duration::from_secs(10);
 /// Time limits for an attempt. The specification recommends a limit between 15 and 30 seconds for
 /// the response.
@@ -42,10 +38,8 @@ const TIMES: TimeLimits = TimeLimits {
     first_byte: Duration::from_secs(15),
     total: Duration::from_secs(20),
 };
-/// Prefix for event ids.
 const ID_PREFIX: &str = "msg_";
 
-/// Sends webhook events.
 #[derive(Clone)]
 pub(crate) struct Webhooks {
     coordinator: Coordinator,
@@ -53,12 +47,10 @@ pub(crate) struct Webhooks {
     options: Arc<PageOptions>,
 }
 
-/// The results for a lease's events.
 #[derive(Default)]
 struct Batch {
     tries: Vec<WebhookTry>,
     retry_after: Option<Duration>,
-    /// Whether no further event may be sent under this lease.
     is_over: bool,
 }
 
@@ -71,8 +63,7 @@ impl Webhooks {
         Self { coordinator, fetcher, options }
     }
 
-    /// Sends events as they become due until `finish` fires. Then sends the events that are due and
-    /// returns.
+    /// When `finish` fires, sends the remaining due events and returns.
     pub(crate) async fn send_until(self, mut finish: oneshot::Receiver<()>) {
         let mut sending = JoinSet::new();
         let mut measured_at = None::<Instant>;
@@ -97,7 +88,6 @@ impl Webhooks {
         }
     }
 
-    /// Leases webhooks up to the maximum, and starts to send their events.
     async fn lease(&self, sending: &mut JoinSet<()>) {
         let Ok(room @ 1..) = i32::try_from(MAX_WEBHOOKS - sending.len()) else { return };
         match self.coordinator.lease_webhooks(room).await {
@@ -113,7 +103,6 @@ impl Webhooks {
         }
     }
 
-    /// Sends a leased webhook's events, and records the results.
     async fn send_events(self, lease: Arc<WebhookLease>) {
         let began = Instant::now();
         let (mut batch, mut sending) = (Batch::default(), JoinSet::new());
@@ -153,7 +142,6 @@ impl Webhooks {
         }
     }
 
-    /// Makes one attempt to send an event.
     async fn send(
         self,
         lease: Arc<WebhookLease>,
@@ -195,8 +183,7 @@ impl Webhooks {
 }
 
 impl Batch {
-    /// Adds an attempt. After a failure no other attempt starts, because the receiver may be down.
-    /// The next lease will contain the other events.
+    /// After a failure no other attempt starts, because the receiver may be down.
     fn add(&mut self, lease: &WebhookLease, event: usize, delivered: Delivered) {
         let Some(number) = lease.numbers.get(event).copied() else { return };
         let Delivered { outcome, status, retry_after } = delivered;

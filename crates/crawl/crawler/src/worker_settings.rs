@@ -1,6 +1,4 @@
 //! Settings of a worker that crawls.
-//!
-//! This module does not depend on the settings of crawls.
 
 use std::{
     path::PathBuf,
@@ -12,20 +10,17 @@ use everytab_storage::StoreSettings;
 
 use crate::own_hosts::OwnHosts;
 
-/// Interval at which state is recorded. It equals the lease time, so recovery from a worker's death
-/// takes at most twice this time.
+/// Age of unrecorded changes and of open archives at which they are recorded and uploaded.
 pub const RECORD_AFTER: Duration = Duration::from_secs(30);
 /// Size from which an archive is uploaded, in bytes.
 pub const ARCHIVE_BYTES: u64 = 64 << 20;
 /// How long an origin is retried if all its responses are failures, or if its robots.txt cannot be
-/// fetched. After this its URLs are given up. RFC 9309 2.3.1.4 only requires "a reasonably long
-/// period of time".
+/// fetched, before its URLs are given up. RFC 9309 2.3.1.4 only requires "a reasonably long period
+/// of time".
 pub const HOST_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
-/// Pause before a URL is retried after its first transient failure. Each further failure doubles
-/// it.
+/// Pause before a URL's first retry after a transient failure. Each further failure doubles it.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(30);
-/// First pause of an origin if all its responses are failures. Each further failure doubles the
-/// pause. A short outage therefore costs half a minute, and a long one causes only a few requests.
+/// First pause of an origin that fails as a whole. Each further failure doubles the pause.
 pub const ORIGIN_PAUSE: Duration = Duration::from_secs(30);
 
 /// Memory for unpacked host state, in bytes.
@@ -46,8 +41,7 @@ pub struct CrawlerSettings {
     pub operator: Option<String>,
     /// The operator's own hosts.
     pub own: OwnHosts,
-    /// Whether a crawl is open, or may be open. This worker sets it, and other loops of the process
-    /// read it.
+    /// Whether a crawl is open, or may be open. This worker sets it for the process's other loops.
     pub is_crawling: Arc<AtomicBool>,
     /// See [`RECORD_AFTER`].
     pub record_after: Duration,
@@ -84,7 +78,7 @@ impl CrawlerSettings {
     }
 
     /// Returns the settings with this [`HOST_PATIENCE`]. A short patience also shortens the first
-    /// pauses: two pauses of an origin then end within the patience, and all
+    /// pauses, so that two pauses of an origin end within the patience, and all
     /// [`RETRIES`](everytab_crawl_settings::RETRIES) retries of a URL within half of it.
     #[must_use]
     pub fn with_host_patience(self, host_patience: Duration) -> Self {

@@ -1,6 +1,4 @@
-//! The set of closing jobs that the runner performs, with one line per kind.
-//!
-//! This module does not depend on scheduling.
+//! The closing jobs that the runner performs.
 
 use std::path::PathBuf;
 
@@ -13,15 +11,14 @@ use tracing::Instrument as _;
 
 use crate::{context::Context, crawl_close, crawl_index, crawl_run::CrawlAssignment};
 
-/// The jobs of finished live crawls.
+/// The jobs that finish live crawls.
 #[derive(Debug)]
 pub struct ClosingJobs {
     context: Context,
 }
 
 impl ClosingJobs {
-    /// Creates the set. Its jobs open stores with `settings`, and write temporary files into
-    /// `temporary`.
+    /// Creates the set. Temporary files are written into `temporary`.
     #[must_use]
     pub fn new(settings: StoreSettings, temporary: PathBuf) -> Self {
         Self { context: Context::new(settings, temporary) }
@@ -36,7 +33,7 @@ impl ClosingJobs {
         let (loading, performing) = (tracing::info_span!("load"), tracing::info_span!("perform"));
         let context = &self.context;
         let job = Box::pin(CrawlAssignment::load(coordinator, job, heartbeat)).await?;
-        // Each job's future is boxed, because the compiler limits how deep futures may be nested.
+        // Box each job's future, because the compiler limits how deep futures may be nested.
         match job.kind {
             JobKind::CrawlIndex => {
                 let load = Box::pin(crawl_index::load(coordinator, context, &job));
@@ -73,7 +70,7 @@ impl JobSet for ClosingJobs {
     ) -> Result<PerformedJob, JobError> {
         let performed = self.load_and_perform(coordinator, job, heartbeat).await;
         performed.map_err(|error| match error {
-            // A denied request is retried a few times. After that the denial is reported as the
+            // A denied request is retried a few times, so that the denial is then reported as the
             // reason for the job's failure.
             JobError::Store(failed) if failed.is_refused => JobError::Retry(failed.reason),
             JobError::Store(failed) => JobError::StoreAway(failed.reason),

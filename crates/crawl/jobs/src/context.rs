@@ -1,18 +1,13 @@
-//! The environment of a closing job: the crawl's stores, and a directory for temporary files.
-//!
-//! This module does not depend on Postgres.
+//! A closing job's environment: the crawl's stores, and a directory for temporary files.
 
 use std::{collections::HashMap, fmt, path::PathBuf, sync::Arc};
 
 use everytab_storage::{StorageError, Store, StoreSettings};
 use tokio::sync::Mutex;
 
-/// The environment of all closing jobs in a worker.
 pub(crate) struct Context {
     settings: StoreSettings,
-    /// Open stores by URL. Jobs share them, and thereby their connections.
     open: Mutex<HashMap<String, Arc<dyn Store>>>,
-    /// Directory for sorted rows and unfinished files.
     pub(crate) temporary: PathBuf,
 }
 
@@ -23,15 +18,11 @@ impl fmt::Debug for Context {
 }
 
 impl Context {
-    /// Creates a context that opens stores with `settings`.
     pub(crate) fn new(settings: StoreSettings, temporary: PathBuf) -> Self {
         Self { settings, open: Mutex::default(), temporary }
     }
 
-    /// Returns the store at a URL, and opens it on the first call.
-    ///
-    /// # Errors
-    /// Returns an error if the store cannot be opened.
+    /// Returns the store at this URL, and opens it on the first call.
     pub(crate) async fn store(&self, url: &str) -> Result<Arc<dyn Store>, StorageError> {
         let mut open = self.open.lock().await;
         if let Some(store) = open.get(url) {

@@ -1,10 +1,8 @@
-//! `crawl-close`: writes the lists of a live crawl's archives and index files, the crawl's
-//! document, and the bucket's list of crawls.
+//! `crawl-close`: writes a live crawl's archive lists, index file list and document, and adds the
+//! crawl to the bucket's crawl list.
 //!
-//! A list contains an archive if fetches name the archive and its store has it. All robots.txt
-//! archives are listed, because fetches do not name them. The written bytes are a pure function of
-//! the crawl and of the objects in its stores. This module does not depend on the contents of index
-//! files.
+//! A list contains an archive if fetches name it and one of the crawl's stores has it. All
+//! robots.txt archives are listed, because fetches do not name them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,28 +30,22 @@ use crate::{
 const GZIP: &str = "application/gzip";
 const JSON: &str = "application/json";
 
-/// Input of a crawl-close job from Postgres: facts from the fetches and from the previous jobs.
 pub(crate) struct CrawlCloseInput {
-    /// Archives that fetches name.
     archives: BTreeSet<String>,
-    /// Counts of the crawl-index jobs.
     counts: Vec<OutcomeCount>,
 }
 
-/// Loads the archives that fetches name and the counts of the previous jobs.
 pub(crate) async fn load(
     coordinator: &Coordinator,
     job: &CrawlAssignment,
 ) -> Result<CrawlCloseInput, JobError> {
     let named = coordinator.crawl_archives(job.crawl.crawl).await?.into_iter();
-    // A revisit may name an archive of an earlier crawl. That crawl's lists already contain the
-    // archive.
+    // A revisit may name an earlier crawl's archive, which is in that crawl's own lists.
     let own = job.name.segments();
     let archives = named.filter(|object| object.starts_with(&own)).collect();
     Ok(CrawlCloseInput { archives, counts: coordinator.run_outcomes(job.run).await? })
 }
 
-/// Writes the lists and documents.
 pub(crate) async fn perform(
     context: &Context,
     job: &CrawlAssignment,
@@ -76,7 +68,7 @@ pub(crate) async fn perform(
         main.put(&job.name.archive_list(subset), list.into(), put_options(GZIP)).await?;
         job.heartbeat.beat();
     }
-    // If the crawl was restored from a backup, the store may have files of more parts than the
+    // If the crawl was restored from a backup, the store may have files for more parts than the
     // crawl has now.
     let parts = job.crawl.parts.unsigned_abs();
     let known: BTreeSet<String> = ArchiveSubset::ALL
@@ -96,7 +88,6 @@ pub(crate) async fn perform(
     Ok(PerformedJob { output: Output::Nothing, stats })
 }
 
-/// Returns the archives that belong into the lists, with their sizes in bytes.
 async fn kept_archives(
     context: &Context,
     job: &CrawlAssignment,
@@ -137,7 +128,7 @@ fn document(
     };
     let crawl = &job.crawl;
     let finished = crawl.finished_at.unwrap_or(crawl.started_at);
-    // Omit the list of sites, because it has its own object and may have millions of entries.
+    // The document omits the sites, because there may be millions.
     let mut settings = crawl.settings.clone();
     if let Some(settings) = settings.as_object_mut() {
         settings.remove("list_sites");
@@ -160,7 +151,6 @@ fn document(
     }
 }
 
-/// Adds the crawl to the bucket's list of crawls.
 async fn add_to_collinfo(store: &dyn Store, job: &CrawlAssignment) -> Result<(), JobError> {
     let crawl = &job.crawl;
     let finished = crawl.finished_at.unwrap_or(crawl.started_at);

@@ -1,12 +1,8 @@
-//! `crawl-index`: writes the columnar index and the CDXJ index for a range of slots of a finished
-//! live crawl.
+//! `crawl-index`: writes a finished live crawl's columnar index and CDXJ index, for one range of
+//! slots.
 //!
 //! Rows come from Postgres without an order, and from the robots.txt archives, because fetches do
-//! not name these. The rows are sorted on disk and written in one pass, so memory is bounded for a
-//! range of any size. The written bytes are a pure function of the rows and of the robots.txt
-//! archives.
-//!
-//! This module does not depend on how a row is encoded.
+//! not name these. They are sorted on disk and written in one pass, so that memory is bounded.
 
 mod files;
 mod home_redirects;
@@ -34,25 +30,22 @@ use crate::{
     crawl_run::{CrawlAssignment, put_options},
 };
 
-/// Maximum number of concurrent crawl-index jobs in a worker. It is low because each job holds up
-/// to four row groups in memory.
+/// Maximum concurrent crawl-index jobs in a worker. Each holds up to four row groups in memory.
 pub(crate) const CONCURRENT_JOBS: usize = 1;
 
-/// The rows for a range of slots, partly sorted.
 pub(crate) struct CrawlIndexInput {
     sorter: RowSorter,
     reader: RowReader,
     stats: Stats,
 }
 
-/// Reads the rows of the job's slots from Postgres, and adds rows for home pages that redirect.
 pub(crate) async fn load(
     coordinator: &Coordinator,
     context: &Context,
     job: &CrawlAssignment,
 ) -> Result<CrawlIndexInput, JobError> {
-    // If the store is unreachable or denies access, fail before the rows are read. Request this
-    // object, because it is the only one outside the archives that a crawler may read.
+    // If the store is unreachable or denies access, fail before the rows are read. This object is
+    // the only one outside the archives that a crawler may read.
     job.main_store(context).await?.head(COLLINFO).await?;
     let reader = RowReader::new(job.name.clone());
     let sorter = RowSorter::new(&context.temporary);
@@ -90,7 +83,6 @@ pub(crate) async fn load(
 }
 
 impl CrawlIndexInput {
-    /// Adds a row, or counts the reason why the row cannot be indexed.
     fn push(&mut self, row: Result<StoredRow, NotIndexed>) -> Result<(), JobError> {
         self.stats.input(InputName::Records, 1);
         match row {
@@ -108,7 +100,6 @@ impl CrawlIndexInput {
     }
 }
 
-/// Adds the rows of the robots.txt archives, and writes the files.
 pub(crate) async fn perform(
     context: &Context,
     job: &CrawlAssignment,
@@ -144,8 +135,7 @@ pub(crate) async fn perform(
     Ok(PerformedJob { output: Output::Nothing, stats })
 }
 
-/// Uploads the files. If the job is repeated, the files are identical, because the rows of a
-/// finished crawl do not change.
+/// A repeated job uploads identical files, because the rows of a finished crawl do not change.
 async fn put_files(
     context: &Context,
     job: &CrawlAssignment,
@@ -188,7 +178,6 @@ async fn robots_archives(
     Ok(objects.into_iter().skip(part).step_by(parts).collect())
 }
 
-/// Returns the range of slots for a part.
 fn slots_of(part: i32, parts: i32) -> std::ops::RangeInclusive<i16> {
     let slots = i32::try_from(SLOTS).unwrap_or(i32::MAX);
     let start = |part: i32| i16::try_from(part * slots / parts.max(1)).unwrap_or(i16::MAX);

@@ -1,6 +1,4 @@
 //! The crawl and the stores that all jobs of a finished live crawl use.
-//!
-//! This module does not depend on which files are written.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -13,32 +11,22 @@ use serde_json::Value;
 
 use crate::context::Context;
 
-/// Clients must revalidate index files, because the files change if the crawl is indexed again.
+/// Clients must revalidate index files, because they change if the crawl is indexed again.
 pub(crate) const CACHE_CONTROL: &str = "no-cache";
 
-/// A job of a crawl's run, with the crawl.
 #[derive(Debug, Clone)]
 pub(crate) struct CrawlAssignment {
-    /// The run's id in this database.
     pub(crate) run: i32,
-    /// The kind of the job.
     pub(crate) kind: JobKind,
-    /// Index of the slot range. 0 for crawl-close.
+    /// The number of this job's slot range, from 0. Always 0 for crawl-close.
     pub(crate) part: i32,
-    /// The crawl.
     pub(crate) crawl: CrawlRun,
-    /// The crawl's name, parsed.
     pub(crate) name: LiveCrawlName,
-    /// Counts the processed items. A job reports its progress here.
     pub(crate) heartbeat: Heartbeat,
 }
 
 impl CrawlAssignment {
-    /// Loads a job's crawl.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached, or the crawl's name cannot be part of an
-    /// object name.
+    /// Returns an error if Postgres cannot be reached, or if the crawl's name is malformed.
     pub(crate) async fn load(
         coordinator: &Coordinator,
         job: AssignedJob,
@@ -51,13 +39,10 @@ impl CrawlAssignment {
         Ok(Self { run, kind, part, crawl, name, heartbeat })
     }
 
-    /// Returns the store for indexes, lists and documents.
     pub(crate) async fn main_store(&self, context: &Context) -> Result<Arc<dyn Store>, JobError> {
         Ok(context.store(&self.crawl.store).await?)
     }
 
-    /// Returns every store with archives: the crawl's own store, the stores of slot ranges, and the
-    /// media store if the crawl has one.
     pub(crate) async fn stores(&self, context: &Context) -> Result<Vec<Arc<dyn Store>>, JobError> {
         let mut stores = Vec::new();
         for url in store_urls(&self.crawl.store, &self.crawl.settings) {
@@ -67,8 +52,7 @@ impl CrawlAssignment {
     }
 }
 
-/// Returns the URLs of a crawl's stores without duplicates. These are its own store and the stores
-/// in its settings.
+/// Returns a crawl's store URLs, each once: this main store, and the stores in the settings.
 pub fn store_urls(store: &str, settings: &Value) -> BTreeSet<String> {
     let ranges = settings.get("stores").and_then(Value::as_array).into_iter().flatten();
     let of_ranges = ranges.filter_map(|range| range.get("store")?.as_str());
@@ -76,7 +60,6 @@ pub fn store_urls(store: &str, settings: &Value) -> BTreeSet<String> {
     of_ranges.chain(of_media).chain([store]).map(str::to_owned).collect()
 }
 
-/// Returns the options for uploading an index object.
 pub(crate) fn put_options(content_type: &'static str) -> PutOptions {
     PutOptions::new(content_type, CACHE_CONTROL)
 }

@@ -1,9 +1,5 @@
-//! The closing jobs of a live crawl: one file per kind, and the set that the runner performs.
-//!
-//! A job loads its input from Postgres. Then it runs without a database, writes its objects to the
-//! crawl's stores, and returns counts.
-//!
-//! This crate does not depend on scheduling, or on the jobs of scans.
+//! A live crawl's closing jobs: one file per kind, and the set that the runner performs. A job
+//! loads its input from Postgres, then writes its objects to the crawl's stores without a database.
 //!
 //! ```
 //! use everytab_crawl_jobs::ClosingJobs;

@@ -1,10 +1,8 @@
-//! `crawl drop`: removes the rows and archives of a finished live crawl.
+//! `crawl drop`: removes a finished live crawl's rows and archives.
 //!
-//! An archive is removed only after all rows that name it, and only if no fetch of another crawl
-//! names it. An archive that other crawls name is removed when the last of them is dropped. If a
-//! run is interrupted, the crawl keeps its mark and the next run continues. A store is listed in
-//! parts, so that memory does not grow with the crawl. This module does not depend on how a crawl
-//! finishes.
+//! An archive is removed only after all rows that name it. If other crawls name it, it is removed
+//! when the last such crawl is dropped. An interrupted run leaves a mark, so that the next run
+//! continues.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -22,13 +20,12 @@ use everytab_storage::{ObjectChange, ObjectInfo, PutOptions, Store, StoreSetting
 use futures_util::StreamExt as _;
 use uuid::Uuid;
 
-/// Maximum number of rows per table that are deleted in one transaction. Deleting them takes some
-/// seconds.
+/// Maximum rows per table that are deleted in one transaction.
 const ROWS_A_CALL: i32 = 20_000;
-/// Maximum number of objects in one call to a store. S3 accepts a thousand.
+/// Maximum objects in one call to a store. S3 accepts a thousand.
 const KEYS_A_CALL: usize = 1_000;
 
-/// Number of objects and their total size.
+/// Object count and total size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Volume {
     /// Object count.
@@ -44,10 +41,10 @@ impl Volume {
     }
 }
 
-/// The counts of a run. After a dry run they are the counts of what would be removed.
+/// Counts from one run. A dry run counts what it would remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DropReport {
-    /// Fetches in the crawl.
+    /// The crawl's fetches in Postgres before this run.
     pub fetches: u64,
     /// Removed objects.
     pub removed: Volume,
@@ -61,7 +58,7 @@ pub struct DropReport {
 ///
 /// # Errors
 /// Returns an error if the crawl is running or in use, or if Postgres or a store cannot be reached.
-/// Removed rows and objects are not restored, and the next run continues.
+/// The next run continues where this one stopped.
 pub async fn drop_crawl(
     coordinator: &Coordinator,
     (id, number): (Uuid, i32),
@@ -71,8 +68,7 @@ pub async fn drop_crawl(
     check(coordinator, id).await?;
     if !dry_run {
         coordinator.mark_dropping(id, true).await?;
-        // Check again, because a recrawl that uses the records of this crawl may have been started
-        // since the first check.
+        // A recrawl that uses this crawl's records may have been started since the first check.
         if let Err(error) = check(coordinator, id).await {
             coordinator.mark_dropping(id, false).await?;
             return Err(error);
@@ -108,7 +104,6 @@ pub async fn drop_crawl(
     Ok(report)
 }
 
-/// Checks that a crawl is not in use.
 async fn check(coordinator: &Coordinator, id: Uuid) -> Result<(), OperationError> {
     let Some(obstacle) = coordinator.drop_obstacle(id).await? else { return Ok(()) };
     Err(OperationError::new(match obstacle {
@@ -130,11 +125,10 @@ async fn check(coordinator: &Coordinator, id: Uuid) -> Result<(), OperationError
     }))
 }
 
-/// A run's progress.
 struct Sweep<'a> {
     coordinator: &'a Coordinator,
     stores: BTreeMap<String, Arc<dyn Store>>,
-    /// Crawls whose rows do not prevent the removal of an archive.
+    /// This crawl, and the dropped crawls that it repeats. Their rows do not keep an archive.
     but: Vec<i32>,
     dry_run: bool,
     report: DropReport,
@@ -150,9 +144,9 @@ impl Sweep<'_> {
         Ok(store)
     }
 
-    /// Removes a crawl's objects from its stores, except objects that other crawls name. Counts
-    /// these exceptions only if `is_first`, because for a crawl that was dropped earlier they have
-    /// already been counted.
+    /// Removes a crawl's objects from its stores, except those that other crawls name. If
+    /// `is_first` is false, an earlier run dropped this crawl and already counted the objects that
+    /// it kept.
     async fn sweep(&mut self, crawl: &DroppedCrawl, is_first: bool) -> Result<(), OperationError> {
         let Ok(name) = LiveCrawlName::parse(&crawl.name) else { return Ok(()) };
         if is_first && !self.dry_run {
@@ -191,7 +185,6 @@ impl Sweep<'_> {
     }
 }
 
-/// Removes a crawl from the bucket's list of crawls.
 async fn remove_from_list(store: &dyn Store, name: &LiveCrawlName) -> Result<(), OperationError> {
     let options = PutOptions::new("application/json", "no-cache");
     let change = |before: Option<Tagged>| {

@@ -1,10 +1,8 @@
-//! `crawl gc`: blanks forgotten records in the archives of live crawls.
+//! `crawl gc`: blanks forgotten records in live crawls' archives.
 //!
-//! A record is replaced by an empty record with the same length, so the offsets of all other
-//! records remain valid. Records whose body is in a forgotten record are also blanked. Forgotten
-//! entries are marked as cleared only after every archive with their records was written, so the
-//! next run completes an interrupted one. This module does not depend on how a site or URL is
-//! forgotten, or on which captures are served.
+//! A record is replaced by an empty record with the same length, so that all other records keep
+//! their offsets. Forgotten entries are marked as cleared only after every archive with their
+//! records was written, so that the next run completes an interrupted one.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -25,12 +23,13 @@ use everytab_frontier::{CanonicalUrl, DEFAULT_SUFFIX_LIST, ParameterList, Suffix
 use everytab_storage::{ObjectChange, PutOptions, Store, StoreSettings, Tagged};
 use futures_util::TryStreamExt as _;
 
-/// Maximum number of bytes of a record that are in memory while its header is checked.
+/// Maximum bytes in memory from a record's block. This can be small, because only headers are
+/// checked.
 const MAX_BLOCK_BYTES: u64 = 4 << 10;
 
-/// Blanks forgotten records in all archives. Prints a line of data for each changed archive: its
-/// name and the number of blanked records. With `dry_run`, only reports the changes. Returns false
-/// if a record could not be cleared, or an entry could not be marked as cleared. Notes explain why.
+/// Blanks forgotten records in all archives. Prints each changed archive with its number of blanked
+/// records. With `dry_run`, only reports the changes. Returns false if a record could not be
+/// cleared, or if an entry could not be marked as cleared.
 ///
 /// # Errors
 /// Returns an error if the database or a store cannot be reached. Changes that were already made
@@ -65,7 +64,6 @@ pub async fn clear(
     Ok(is_whole)
 }
 
-/// Decides which records belong to a forgotten site or URL.
 struct Matcher<'a> {
     forgotten: &'a Forgotten,
     parameters: ParameterList,
@@ -81,20 +79,17 @@ impl<'a> Matcher<'a> {
         self.forgotten.kind == "site"
     }
 
-    /// Returns true if the record belongs to a forgotten URL. This can be a request, a response or
-    /// metadata.
+    /// Returns true if the record (a request, response or metadata) belongs to a forgotten URL.
     fn matches(&self, record: &Record) -> bool {
         self.is_forgotten(record.target_uri(), record.date())
     }
 
-    /// Returns true if the record's body is in a forgotten record.
     fn names_forgotten(&self, record: &Record) -> bool {
         let header = |name| record.headers.text(name);
         record.record_type == RecordType::Revisit
             && self.is_forgotten(header("warc-refers-to-target-uri"), header("warc-refers-to-date"))
     }
 
-    /// Returns true if a record of this URL and date is forgotten.
     fn is_forgotten(&self, url: Option<String>, date: Option<String>) -> bool {
         let date = date.and_then(|date| DateTime::parse_from_rfc3339(&date).ok());
         let is_later = date.is_some_and(|date| date > self.forgotten.forgotten_at);
@@ -108,13 +103,12 @@ impl<'a> Matcher<'a> {
         })
     }
 
-    /// Returns an archive with its forgotten records blanked. Unpacked archives may have hundreds
-    /// of megabytes, so only the offset of each record is stored.
+    /// Returns an archive with its forgotten records blanked. Only record offsets and ids are kept,
+    /// because an unpacked archive may have hundreds of megabytes.
     fn blanked(&self, archive: &Bytes) -> Blanked {
         let limits = Limits { max_block_bytes: MAX_BLOCK_BYTES, ..Limits::default() };
         let (mut places, mut unreadable) = (Vec::new(), 0);
-        // Ids of responses whose bodies are forgotten. Requests and metadata refer to these
-        // responses by id.
+        // Ids of revisits whose bodies are forgotten. Requests and metadata refer to these ids.
         let mut copies = HashSet::new();
         for (offset, record) in Records::new(archive, limits) {
             let (mut is_forgotten, mut belongs_to) = (false, None);
@@ -155,16 +149,13 @@ impl<'a> Matcher<'a> {
     }
 }
 
-/// An archive with its forgotten records blanked.
 struct Blanked {
     bytes: Bytes,
-    /// Number of blanked records.
     taken: u64,
-    /// Number of records that cannot be read, or that are too short to be replaced.
+    /// Records that cannot be read, or that are too short to be replaced.
     unreadable: u64,
 }
 
-/// A run's progress.
 struct Sweep<'a> {
     stores: BTreeMap<String, Arc<dyn Store>>,
     dry_run: bool,
@@ -197,7 +188,7 @@ impl Sweep<'_> {
             }
             crawls.insert(archive.crawl_name.clone(), urls);
         }
-        // Fetches do not name the records of robots.txt files, so search all robots.txt archives.
+        // Fetches do not name robots.txt records, so search all robots.txt archives.
         for (crawl, urls) in crawls.iter().filter(|_| matcher.is_site()) {
             let Ok(name) = LiveCrawlName::parse(crawl) else { continue };
             for url in urls {
@@ -224,9 +215,8 @@ impl Sweep<'_> {
         Ok(objects.into_iter().map(|object| object.key).filter(is_robots).collect())
     }
 
-    /// Clears an object in the first of the stores `urls` that has it. If a concurrent run changes
-    /// the object, reads it again. Returns false if a record cannot be cleared. An object that is
-    /// in no store counts as cleared.
+    /// Clears an object in the first store in `urls` that has it. Returns false if a record cannot
+    /// be cleared. An object that is in no store counts as cleared.
     async fn clear_object(
         &mut self,
         matcher: &Matcher<'_>,

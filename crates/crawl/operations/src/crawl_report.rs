@@ -1,11 +1,9 @@
-//! `crawl report`: counts the final states of a crawl's URLs by outcome, status, type, depth and
+//! `crawl report`: counts a crawl's URLs by final state for each outcome, status, type, depth and
 //! hour, and lists the hosts with the most failures.
 //!
-//! Postgres counts the fetches in parts, and this module adds the counts. So memory holds only
-//! counts, regardless of the size of the crawl. All counts are exact, with two exceptions: host
-//! counts are exact only while at most [`worst_hosts::MAX_HOSTS`] hosts have failures, and names
-//! beyond [`MAX_NAMES`] are counted together. This module does not depend on how the report is
-//! displayed.
+//! Postgres counts the fetches in parts, so memory holds only counts. Host counts are exact only
+//! while at most [`worst_hosts::MAX_HOSTS`] hosts have failures, and names beyond [`MAX_NAMES`] are
+//! counted together.
 
 mod worst_hosts;
 
@@ -16,32 +14,32 @@ use serde_json::Value;
 
 use self::worst_hosts::HostFailures;
 
-/// Maximum number of hosts in a report. People do not read more, and further hosts do not matter
-/// even in a crawl of a million hosts.
+/// Maximum hosts in a report.
 const WORST_HOSTS: usize = 100;
-/// Maximum number of names in each table that are counted separately. It must be limited because
-/// servers invent MIME types. Ten years have fewer hours than this.
+/// Maximum names in each table that are counted separately, because servers invent MIME types.
 const MAX_NAMES: usize = 100_000;
 /// The name for a missing value: a status without a response, or a type without a header.
 pub const NONE: &str = "none";
-/// The name for invalid MIME types, and for names beyond [`MAX_NAMES`].
+/// The name for invalid MIME types, for names beyond [`MAX_NAMES`], and for hosts whose name is not
+/// found.
 pub const OTHER: &str = "other";
 
-/// Numbers of URLs by final state.
+/// URL counts by final state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Endings {
     /// URLs that were fetched and stored.
     pub captured: u64,
     /// URLs that failed.
     pub failed: u64,
-    /// URLs refused by a rule: robots.txt, a filter, or the content type.
+    /// URLs refused by a rule: robots.txt, a filter, or the content type, for example.
     pub refused: u64,
-    /// URLs that were not fetched before the crawl ended or the host was given up.
+    /// URLs that were given up without a result, because the crawl ended, their host failed, or the
+    /// patterns changed, for example.
     pub left: u64,
 }
 
 impl Endings {
-    /// Returns the sum of all states.
+    /// Returns the total for all states.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.captured + self.failed + self.refused + self.left
@@ -68,7 +66,7 @@ pub struct WorstHost {
     pub outcomes: Vec<(String, u64)>,
 }
 
-/// The final states of a crawl's URLs.
+/// A crawl's counts by final state.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CrawlReport {
     /// Final states by outcome. URLs that were left when the crawl ended are counted under the
@@ -78,14 +76,13 @@ pub struct CrawlReport {
     pub statuses: BTreeMap<String, Endings>,
     /// Final states by MIME type.
     pub types: BTreeMap<String, Endings>,
-    /// Final states by number of links from a seed.
+    /// Final states by depth, which counts links from a seed.
     pub depths: BTreeMap<String, Endings>,
-    /// Final states by the hour of the request, in UTC.
+    /// Final states by hour, in UTC.
     pub hours: BTreeMap<String, Endings>,
     /// The hosts with the most failed and left URLs, the highest number first.
     pub hosts: Vec<WorstHost>,
-    /// Maximum by which the count of a host may be too low. It also bounds the count of a host that
-    /// is missing in `hosts`. 0 if all counts are exact.
+    /// A host's count may be too low by up to this number. 0 if all counts are exact.
     pub hosts_uncertainty: u64,
 }
 
@@ -128,7 +125,6 @@ pub async fn report(coordinator: &Coordinator, status: &CrawlStatus) -> Result<C
 }
 
 impl CrawlReport {
-    /// Adds one row from a part.
     fn add(&mut self, row: ReportRow, hosts: &mut HostFailures) {
         let ReportRow { kind, name, host_hash, ending, amount } = row;
         let name = name.unwrap_or_else(|| NONE.to_owned());
@@ -148,8 +144,6 @@ impl CrawlReport {
         names.entry(name).or_default().add(&ending, amount);
     }
 
-    /// Adds the URLs that were left when the crawl ended. They are counted separately because they
-    /// have no fetch.
     fn add_unasked(&mut self, left: &Value) {
         for (reason, amount) in left.as_object().into_iter().flatten() {
             let amount = amount.as_u64().unwrap_or_default();
@@ -160,7 +154,7 @@ impl CrawlReport {
     }
 }
 
-/// Returns true if a string is a MIME type that satisfies the restrictions of RFC 6838, 4.2.
+/// Returns true if this is a type and a subtype with only the characters in RFC 6838, 4.2.
 fn is_mime_type(text: &str) -> bool {
     let is_name = |name: &str| {
         let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);

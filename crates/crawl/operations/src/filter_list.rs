@@ -1,10 +1,8 @@
-//! `list import`: converts public lists of names or countries into objects for crawl filters.
+//! `list import`: converts public name or country lists into objects for crawl filters.
 //!
-//! These formats are supported: the layout of the University of Toulouse (UT1), hosts files, plain
-//! lists, and the files of the regional internet registries. UT1 is a directory or a tar file,
-//! optionally gzipped, with a directory per category that contains files named `domains` and
-//! `urls`. All formats are read line by line. Names in a tar file are never used as paths for
-//! writing. This module does not depend on a filter's decisions.
+//! It reads the UT1 layout (University of Toulouse: a directory or tar file with files named
+//! `domains` and `urls` per category), hosts files, plain lists, and the regional internet
+//! registries' files. Names in a tar file are never used as paths for writing.
 
 use std::{
     fs::{self, File},
@@ -23,31 +21,29 @@ use flate2::bufread::GzDecoder;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// Maximum unpacked size of a list, in bytes. The largest public lists have a tenth of this.
+/// Maximum unpacked bytes in the files that an import reads. The import fails beyond this limit.
 const MAX_IMPORT_BYTES: u64 = 4 << 30;
-/// Maximum number of entries in a directory or tar file.
+/// Maximum entries in a directory tree or tar file. This includes entries that the import skips.
 const MAX_FILES: usize = 100_000;
-/// Name of the category if a list is a single file.
+/// Category for a list that is a single file.
 const ONLY_CATEGORY: &str = "all";
-/// The first bytes of a gzip file (RFC 1952, 2.3.1).
+/// A gzip file's first bytes (RFC 1952, 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// Offset of a tar file's signature (POSIX ustar, `magic`).
+/// A tar file's signature is at this offset (POSIX ustar, `magic`).
 const TAR_MAGIC_AT: usize = 257;
-/// Signature of a tar file.
+/// A tar file's signature.
 const TAR_MAGIC: &[u8] = b"ustar";
 
 /// A parsed list.
 #[derive(Debug)]
 pub struct ReadList {
-    /// The kind of list.
     kind: ListKind,
     object: Vec<u8>,
-    /// Number of malformed lines.
     bad_lines: u64,
     shown: Vec<String>,
 }
 
-/// State while a list is read. It collects names until a registry's file is found.
+/// Collects names, or ranges if a registry's file is found.
 #[derive(Default)]
 struct Reading {
     names: NameListBuilder,
@@ -74,7 +70,6 @@ pub fn read(path: &Path) -> Result<ReadList, OperationError> {
     })
 }
 
-/// The reason why a list cannot be read.
 #[derive(Debug, thiserror::Error)]
 enum ReadError {
     #[error(transparent)]
@@ -87,7 +82,7 @@ enum ReadError {
 
 impl Reading {
     fn folder(&mut self, path: &Path, depth: usize) -> Result<(), ReadError> {
-        // UT1 has two levels, so directories below the fourth do not belong to a list.
+        // UT1 has two levels, so a directory this deep does not belong to a list.
         if depth > 4 {
             return Ok(());
         }
@@ -95,7 +90,7 @@ impl Reading {
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             self.count_file()?;
-            // Skip symbolic links, because they are aliases of other categories.
+            // Skip symbolic links, because they are aliases for other categories.
             let kind = entry.file_type()?;
             if kind.is_dir() {
                 self.folder(&entry.path(), depth + 1)?;
@@ -142,7 +137,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Reads a file from a directory or tar file, if its name is one of those that lists use.
+    /// Reads a file from a directory or tar file, if lists use this file name.
     fn member(&mut self, path: &[String], input: impl BufRead) -> Result<(), ReadError> {
         let [.., folder, name] = path else { return Ok(()) };
         let kind = match name.as_str() {
@@ -167,8 +162,7 @@ impl Reading {
         let mut is_of_registry = None;
         loop {
             line.clear();
-            // A line that is longer than this is malformed. Its remainder is also read as a
-            // malformed line.
+            // A longer line is malformed, and so is its remainder.
             let most = MAX_LIST_LINE_BYTES as u64 + 2;
             let length = input.by_ref().take(most).read_until(b'\n', &mut line)?;
             if length == 0 {
@@ -216,7 +210,6 @@ impl Reading {
 }
 
 impl ReadList {
-    /// Returns the number of entries by category.
     fn categories(&self) -> Result<Map<String, Value>, OperationError> {
         let bytes: ListBytes = std::sync::Arc::new(self.object.clone());
         let broken = |error| OperationError::new(format!("the list that was built: {error}"));
@@ -234,8 +227,8 @@ impl ReadList {
     }
 }
 
-/// Uploads a list to a store and records its version. Prints one line of data: the name, version,
-/// kind, number of entries and object.
+/// Uploads a list to a store and records its version. Prints a data line with the name, version,
+/// kind, entry count and object.
 ///
 /// # Errors
 /// Returns an error if the name is invalid, the list is malformed, or the store or the database
@@ -313,7 +306,6 @@ mod tests {
         gzip.write_all(&tar).unwrap();
         gzip.finish().unwrap();
         assert_eq!(read(&path).unwrap().object, of_folder.object);
-        // Cut off in the middle.
         let cut = folder.path().join("cut.tar.gz");
         let bytes = fs::read(&path).unwrap();
         fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();

@@ -1,8 +1,5 @@
-//! Operations on live crawls that an operator runs: report, drop, gc, and the import of lists for
-//! filters.
-//!
-//! Every operation takes plain options. It returns a value or writes lines to a `LineSink`. This
-//! crate does not depend on the command line, standard output, or how a crawl is fetched.
+//! Operations on live crawls that an operator runs: report, drop, gc, and filter list import. Each
+//! returns a value or writes lines to a `LineSink`.
 //!
 //! ```
 //! use everytab_crawl_operations::filter_list;

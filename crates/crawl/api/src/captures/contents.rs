@@ -1,8 +1,5 @@
 //! Extracts a captured page's contents that are returned with its URL: HTML, text, Markdown and
 //! links.
-//!
-//! Invariant: a part that a limit cuts is marked as truncated, and a requested part that is missing
-//! has a reason. This module does not depend on stores or requests.
 
 use everytab_coordinator::ApiFetch;
 use everytab_markdown::{Markdown, PagePart, markdown};
@@ -18,11 +15,9 @@ use super::{
     record::ArchivedRecord,
 };
 
-/// Maximum bytes in each part: HTML, text, Markdown, or the list of links. For longer pages
-/// `/v1/crawled/html` returns the whole HTML.
+/// Maximum bytes in each part: HTML, text, Markdown, or the list of links.
 pub(crate) const MAX_PART_BYTES: usize = 2 << 20;
 
-/// The parts that a request includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Include {
     pub(crate) html: bool,
@@ -32,7 +27,6 @@ pub(crate) struct Include {
 }
 
 impl Include {
-    /// The parts' names.
     pub(crate) const WORDS: [&str; 4] = ["html", "text", "markdown", "links"];
 
     /// Parses names separated by commas. `None` if one is unknown, or the list is empty.
@@ -56,13 +50,14 @@ impl Include {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MissingWord {
-    /// No record is stored for the URL, because its state is due, failed, refused or left.
+    /// No record is stored for the URL: it is due, was refused or left, or its fetch got no usable
+    /// response.
     NotCaptured,
     /// The capture is neither HTML nor text.
     NotText,
     /// The capture is not served: it was forgotten, or the operator blocks its host.
     Withheld,
-    /// The store did not respond. The client may retry the same request.
+    /// The store could not be reached. The client may retry the same request.
     StoreUnavailable,
     /// The store does not have the expected record.
     Damaged,
@@ -89,7 +84,6 @@ pub(crate) enum LinkOriginWord {
 }
 
 impl LinkOriginWord {
-    /// Returns the value for a link to a page. `None` for requisites.
     fn of(origin: LinkOrigin) -> Option<Self> {
         match origin {
             LinkOrigin::A => Some(Self::A),
@@ -121,25 +115,26 @@ pub(crate) struct ContentLink {
 /// A page's content: the parts that `include` lists. Each has at most 2 MiB.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct Contents {
-    /// The HTML, decoded.
+    /// The HTML, or the text of a capture that is not HTML, decoded to UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) html: Option<String>,
-    /// Whether the HTML was cut.
+    /// Whether the HTML is truncated.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) html_truncated: bool,
     /// The visible text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
-    /// Whether the text was cut.
+    /// Whether the text is truncated.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) text_truncated: bool,
-    /// The main content as Markdown, or the whole page if no main content is found.
+    /// The main content as Markdown, or the whole page if no main content is found. Plain text
+    /// becomes a code block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) markdown: Option<String>,
-    /// Whether the Markdown was cut.
+    /// Whether the Markdown is truncated.
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) markdown_truncated: bool,
-    /// The page's links, in order: at most 5,000.
+    /// The page's links in document order, at most 5,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) links: Option<Vec<ContentLink>>,
     /// Whether the page has more links.
@@ -156,7 +151,6 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Contents {
-    /// Creates empty contents with the reason.
     pub(crate) fn missing(missing: MissingWord) -> Self {
         Self { missing: Some(missing), ..Self::default() }
     }
@@ -170,7 +164,6 @@ impl Contents {
 }
 
 impl ContentLink {
-    /// Returns the approximate size of this link in a response, in bytes.
     fn bytes(&self) -> usize {
         /// Bytes for the field names, the punctuation and the other values.
         const OTHER_BYTES: usize = 48;
@@ -190,7 +183,6 @@ fn json_bytes(text: &str) -> usize {
 }
 
 impl ArchivedRecord {
-    /// Extracts a capture's included parts.
     pub(super) fn contents(self, fetch: &ApiFetch, include: Include) -> Contents {
         if !has_text(fetch.mime.as_deref()) {
             return Contents::missing(MissingWord::NotText);
@@ -236,7 +228,6 @@ impl ArchivedRecord {
     }
 }
 
-/// Parses a page, but only for the included parts.
 fn read(
     url: &str,
     headers: &[(String, Vec<u8>)],
@@ -251,7 +242,7 @@ fn read(
     if !(include.text || include.links) {
         return (understand(url, headers, body), PageLinks::default(), PageText::default());
     }
-    // No robot name is given, because the client decides whether to follow the links.
+    // No robot name, because the client decides whether to follow the links.
     let links = LinkRequest { robot: "", with_requisites: false };
     understand_with_links_and_text(url, headers, body, (&links, &request))
 }
@@ -270,7 +261,6 @@ fn content_links(found: &PageLinks) -> (Vec<ContentLink>, bool) {
     (links, found.left_out.over_limit > 0)
 }
 
-/// Cuts a string to a part's length.
 fn cut(text: &str) -> (&str, bool) {
     let end = text.floor_char_boundary(MAX_PART_BYTES);
     (text.get(..end).unwrap_or_default(), end < text.len())

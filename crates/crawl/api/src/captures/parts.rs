@@ -2,7 +2,7 @@
 //! itself.
 //!
 //! Invariant: the content type is from a closed list, and no header from the archived server gets
-//! into the response. This module does not depend on stores or requests.
+//! into the response.
 
 use bytes::Bytes;
 use everytab_commoncrawl::crawl_layout::{ArchiveName, ArchiveSubset};
@@ -12,11 +12,11 @@ use everytab_webpage::{PageText, TextRequest, plain_text, understand, understand
 
 use super::record::ArchivedRecord;
 
-/// Maximum bytes in a capture's text or Markdown. Only books are longer.
+/// Maximum bytes in a capture's text or Markdown.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
-/// Content types that a capture keeps when it is served unchanged. Captures of all other types are
-/// served as bytes. Types that browsers execute in a page (scripts) are not in the list.
+/// Content types that a capture keeps when it is served unchanged. All others are served as bytes,
+/// because browsers execute some of them, such as scripts.
 const SERVED_TYPES: [&str; 31] = [
     "application/pdf",
     "application/xhtml+xml",
@@ -51,41 +51,30 @@ const SERVED_TYPES: [&str; 31] = [
     "video/webm",
 ];
 
-/// Content type for bytes without a known type.
 const BYTES_TYPE: &str = "application/octet-stream";
-/// Content type for a record as stored.
 const RECORD_TYPE: &str = "application/gzip";
-/// Content type for Markdown, which is UTF-8.
 const MARKDOWN_TYPE: &str = "text/markdown";
 
 /// Lists every content type that a capture may have, without parameters. The type for bytes comes
-/// first, because client generators use the first type that they know. If this were a text type,
-/// they would decode the body and damage captures in other charsets.
+/// first, because client generators use the first type that they know, and a text type would make
+/// them decode the body.
 pub(crate) fn capture_types() -> impl Iterator<Item = &'static str> {
     [BYTES_TYPE, RECORD_TYPE, MARKDOWN_TYPE].into_iter().chain(SERVED_TYPES)
 }
 
-/// The format in which a capture is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum CaptureForm {
-    /// The body as it is, with its content type.
     #[default]
     Html,
-    /// The body as Markdown.
     Markdown,
-    /// The body as bytes.
     Raw,
-    /// The visible text.
     Text,
-    /// The record as stored.
     Warc,
 }
 
 impl CaptureForm {
-    /// Values for the parameter `as`, in the variants' order.
     pub(crate) const WORDS: [&str; 5] = ["html", "markdown", "raw", "text", "warc"];
 
-    /// Parses the parameter `as`.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         match word {
             "html" => Some(Self::Html),
@@ -97,46 +86,35 @@ impl CaptureForm {
         }
     }
 
-    /// Returns whether this form is only for captures with text.
     pub(crate) fn is_of_text(self) -> bool {
         matches!(self, Self::Markdown | Self::Text)
     }
 }
 
-/// The response for a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CaptureParts {
-    /// The `Content-Type`.
     pub(crate) content_type: String,
-    /// File name under which a browser saves it.
     pub(crate) file_name: &'static str,
-    /// The body.
     pub(crate) body: Bytes,
-    /// Why the body is incomplete. `None` if it is complete.
     pub(crate) truncated: Option<String>,
 }
 
-/// Returns true if a capture is a page requisite.
 pub(super) fn is_media(fetch: &ApiFetch) -> bool {
     subset(fetch) == Some(ArchiveSubset::Media)
 }
 
-/// Returns the subset of the archive that has the record.
 fn subset(fetch: &ApiFetch) -> Option<ArchiveSubset> {
     Some(ArchiveName::parse(fetch.object.as_deref()?).ok()?.subset())
 }
 
-/// The route that serves a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CaptureKind {
-    /// A page, whatever its status.
     Page,
-    /// A page requisite.
     Media,
 }
 
 impl CaptureKind {
-    /// Returns a capture's kind. `None` for a robots.txt.
+    /// `None` for a robots.txt.
     pub(crate) fn of(fetch: &ApiFetch) -> Option<Self> {
         match subset(fetch)? {
             ArchiveSubset::Warc | ArchiveSubset::CrawlDiagnostics => Some(Self::Page),
@@ -146,7 +124,6 @@ impl CaptureKind {
     }
 }
 
-/// Returns true if captures of this content type have readable text.
 pub(crate) fn has_text(mime: Option<&str>) -> bool {
     mime.is_none_or(|mime| is_html(mime) || mime.starts_with("text/"))
 }
@@ -156,9 +133,6 @@ fn is_html(mime: &str) -> bool {
 }
 
 impl ArchivedRecord {
-    /// Builds the response parts.
-    ///
-    /// # Errors
     /// Returns an error if the capture cannot be converted to Markdown.
     pub(crate) fn into_parts(
         self,
@@ -210,8 +184,7 @@ impl ArchivedRecord {
     }
 }
 
-/// Converts a capture to Markdown. Plain text becomes a code block, so that nothing in it counts as
-/// markup.
+/// Plain text becomes a code block, so that nothing in it counts as markup.
 fn as_markdown(
     fetch: &ApiFetch,
     headers: &[(String, Vec<u8>)],
@@ -226,7 +199,7 @@ fn as_markdown(
     markdown(&page, body, content, MAX_TEXT_BYTES)
 }
 
-/// Returns text as a code block, between fences longer than any run of backticks in it.
+/// The fences are longer than any run of backticks in the text.
 pub(super) fn fenced(text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -240,8 +213,7 @@ pub(super) fn is_served_html(fetch: &ApiFetch) -> bool {
     fetch.mime.as_deref().is_none_or(is_html)
 }
 
-/// Returns the content type for a capture that is served unchanged. A capture without a recorded
-/// type is HTML, because the crawler parsed it as HTML.
+/// A capture without a recorded type is HTML, because the crawler parsed it as HTML.
 fn content_type(fetch: &ApiFetch) -> String {
     let mime = fetch.mime.as_deref().unwrap_or("text/html");
     let Some(mime) = SERVED_TYPES.iter().find(|served| **served == mime) else {

@@ -12,18 +12,14 @@ pub(crate) const MAX_RECORD_BYTES: u64 = 40 << 20;
 /// Maximum size of a record's block after decompression: the largest body and its head.
 const MAX_BLOCK_BYTES: u64 = 34 << 20;
 
-/// An archived record that was checked.
 #[derive(Debug)]
 pub(crate) struct ArchivedRecord {
-    /// The gzip member as stored.
     pub(super) member: Bytes,
-    /// The response, with its body as stored.
     pub(super) response: HttpResponse,
 }
 
 impl ArchivedRecord {
-    /// Parses a record and checks it. If the record is not the capture's own, it may belong to
-    /// another URL with the same body.
+    /// If the record is not the capture's own, it may belong to another URL with the same body.
     ///
     /// # Errors
     /// Returns an error if the record does not match the row.
@@ -40,8 +36,8 @@ impl ArchivedRecord {
     }
 }
 
-/// Compares two URLs after parsing and without fragments, because the row has the URL as found, and
-/// the record has the URL as requested.
+/// Compares parsed URLs without fragments, because the row has the URL as found, and the record has
+/// the URL as requested.
 fn is_same_url(found: &str, expected: Option<&str>) -> bool {
     let parsed = |text: &str| {
         let mut url = Url::parse(text).ok()?;

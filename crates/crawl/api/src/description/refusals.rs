@@ -1,8 +1,8 @@
 //! Adds each operation's error responses to the description.
 //!
-//! Most problem codes follow from an operation's parameters and body. An operation lists its
-//! additional codes in the extension `x-problem-codes`. This module then writes the complete list
-//! to the extension, so that clients can read it. This module does not depend on individual paths.
+//! Most problem codes follow from an operation's parameters and body, and an operation lists the
+//! others in the extension `x-problem-codes`. This module then writes the complete list to the
+//! extension, so that clients can read it.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,8 @@ use utoipa::openapi::{
 
 use crate::problem::{PROBLEM_TYPE, ProblemCode};
 
-/// The extension with an operation's problem codes.
 const CODES: &str = "x-problem-codes";
 
-/// Adds the problem responses to every operation.
 pub(super) fn describe(whole: &mut openapi::OpenApi) {
     let mut used = BTreeMap::new();
     for operation in whole.paths.paths.values_mut().flat_map(operations) {
@@ -39,13 +37,12 @@ pub(super) fn describe(whole: &mut openapi::OpenApi) {
     whole.components.get_or_insert_default().responses.extend(responses);
 }
 
-/// Returns a path's operations.
 fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, put, post, delete, patch, .. } = path;
     [get, put, post, delete, patch].into_iter().flatten()
 }
 
-/// Returns every code that an operation may return, in the order of [`ProblemCode::ALL`].
+/// The codes are in the order of [`ProblemCode::ALL`].
 fn codes_of(operation: &Operation) -> Vec<ProblemCode> {
     let own = operation.extensions.as_ref().and_then(|extensions| extensions.get(CODES));
     let own: Vec<&str> =
@@ -55,12 +52,11 @@ fn codes_of(operation: &Operation) -> Vec<ProblemCode> {
     ProblemCode::ALL.iter().copied().filter(is_one).collect()
 }
 
-/// Returns the codes that follow from an operation's parameters and body.
 fn general_codes(operation: &Operation) -> Vec<ProblemCode> {
     let parameters = operation.parameters.as_deref().unwrap_or_default();
     let takes = |name: &str| parameters.iter().any(|parameter| parameter.name == name);
     let has_body = operation.request_body.is_some();
-    // Only operations without a key override the security.
+    // Only operations that need no key override the security requirement.
     let has_key = operation.security.is_none();
     let mut codes = vec![ProblemCode::UnknownField, ProblemCode::Internal];
     let mut add = |is_taken: bool, more: &[ProblemCode]| {
@@ -79,12 +75,11 @@ fn general_codes(operation: &Operation) -> Vec<ProblemCode> {
     codes
 }
 
-/// Returns the name of the response with a status, such as `NotFound`.
 fn name_of(status: StatusCode) -> String {
     status.canonical_reason().unwrap_or_default().replace(' ', "")
 }
 
-/// Builds the response for all problems with a status. Its description explains each code.
+/// Describes the response with this status: its codes and their titles.
 fn response(status: StatusCode) -> Response {
     let codes = ProblemCode::ALL.iter().filter(|code| code.status() == status);
     let lines = codes.map(|code| format!("`{}`: {}.", code.as_str(), code.title()));

@@ -45,7 +45,7 @@ pub(crate) struct BatchSubmission {
 /// A URL that was accepted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AcceptedUrl {
-    /// Its line, or its position in the list, from 1.
+    /// The URL's line, or its position in the list, from 1.
     pub(crate) line: u64,
     /// The URL's ID.
     pub(crate) id: String,
@@ -68,7 +68,6 @@ pub(crate) struct BatchDocument {
 #[openapi(paths(submit_batch))]
 pub(crate) struct BatchesDescription;
 
-/// Returns the route for lists.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/url/batch", post(submit_batch))
 }
@@ -141,13 +140,8 @@ pub(crate) async fn submit_batch(
     Ok(answer::json(StatusCode::ACCEPTED, &document))
 }
 
-/// Describes a valid priority.
 pub(super) const PRIORITY: &str = "a number from 0 to 7";
 
-/// Checks a priority.
-///
-/// # Errors
-/// Returns a problem if it is too high.
 pub(super) fn check_priority(priority: u8) -> Result<(), Problem> {
     if priority <= MAX_PRIORITY {
         return Ok(());
@@ -156,7 +150,6 @@ pub(super) fn check_priority(priority: u8) -> Result<(), Problem> {
     Err(Problem::of_field(ProblemCode::InvalidParameter, "priority", detail))
 }
 
-/// Packs the accepted URLs into link rows. Also returns the URLs.
 pub(crate) async fn packed(
     service: &Arc<Service>,
     urls: SubmittedUrls,
@@ -169,7 +162,6 @@ pub(crate) async fn packed(
     .await
 }
 
-/// Returns a crawl's accepted URLs with their IDs.
 pub(super) fn accepted(
     crawl: i32,
     urls: &[(u64, Seed)],

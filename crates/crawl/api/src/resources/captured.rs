@@ -1,4 +1,4 @@
-//! Serves captures from the archive: pages and their requisites. Nothing is fetched from the web.
+//! Serves captures from the archive: pages and their requisites.
 //!
 //! Invariant: every response has the headers in [`HEADERS`], so that no browser executes archived
 //! content, shows it as part of this site, or sends requests because of it.
@@ -33,8 +33,8 @@ use crate::{
     service::Service,
 };
 
-/// Headers for every capture. The sandbox has no scripts, no forms and its own origin. Only images
-/// and style sheets within the document are shown.
+/// The sandbox has no scripts, no forms and its own origin. Only images and style sheets within the
+/// document are shown.
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -46,21 +46,17 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Header with the reason why a capture is incomplete, as in `WARC-Truncated`.
+/// The reason why a capture is incomplete, as in `WARC-Truncated`.
 const TRUNCATED: HeaderName = HeaderName::from_static("x-archived-truncated");
-/// Header with the capture's URL.
 const ARCHIVED_URL: HeaderName = HeaderName::from_static("x-archived-url");
-/// Header with the captured response's status.
 const ARCHIVED_STATUS: HeaderName = HeaderName::from_static("x-archived-status");
-/// Header with the crawl's ID.
 const ARCHIVED_CRAWL: HeaderName = HeaderName::from_static("x-archived-crawl");
-/// Header with the capture's time (RFC 7089).
+/// The capture's time (RFC 7089).
 const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime");
 
 /// Seconds after which a client may retry if a store did not respond.
 const STORE_RETRY_S: u64 = 5;
 
-/// The parameters that select a capture.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "it describes the parameters, which `Parameters` reads")]
@@ -81,7 +77,6 @@ struct CaptureQuery {
     content: Option<String>,
 }
 
-/// The response with a capture.
 struct Capture;
 
 impl ToResponse<'_> for Capture {
@@ -113,7 +108,6 @@ impl ToResponse<'_> for Capture {
 #[openapi(paths(html, media), components(schemas(CaptureAs, MarkdownPart), responses(Capture)))]
 pub(crate) struct CapturedDescription;
 
-/// Returns the routes for captures.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/crawled/html", get(html)).route("/v1/crawled/media", get(media))
 }
@@ -201,7 +195,6 @@ async fn serve(
     Ok(response(facts, parts))
 }
 
-/// Parses the parameter `content`: the part of a page that is converted to Markdown.
 fn content_of(parameters: &Parameters, form: CaptureForm) -> Result<PagePart, Problem> {
     let wrong =
         |detail: String| Err(Problem::of_field(ProblemCode::InvalidParameter, "content", detail));
@@ -224,8 +217,7 @@ fn time(text: &str) -> Option<DateTime<Utc>> {
     Some(DateTime::parse_from_rfc3339(text).ok()?.to_utc())
 }
 
-/// Returns the problem for a record that cannot be read. The client does not get the record's
-/// location, which is only logged.
+/// The record's location is only logged.
 fn unreadable(place: &str, error: &CaptureError) -> Problem {
     if error.is_passing() {
         tracing::warn!(place, %error, "a store did not give a record");
@@ -236,7 +228,6 @@ fn unreadable(place: &str, error: &CaptureError) -> Problem {
     Problem::new(ProblemCode::Internal)
 }
 
-/// Builds the headers that describe the capture.
 fn facts(fetch: &ApiFetch) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut add = |name: HeaderName, value: Option<String>| {

@@ -23,15 +23,16 @@ use crate::{
     service::Service,
 };
 
-/// Maximum attempts, if other requests change the crawl at the same time.
+/// Maximum attempts, if other requests change the crawl at the same time. After this many, the
+/// client should retry.
 const TRIES: u32 = 5;
 
 /// Changes to a crawl. Missing fields keep their values.
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CrawlChanges {
-    /// New include patterns, which replace the old ones. A URL must match one of them, if there are
-    /// any.
+    /// New include patterns, which replace the old ones. If there are any, a page's URL must match
+    /// one of them, unless it was submitted.
     pub(crate) include: Option<Vec<String>>,
     /// New exclude patterns, which replace the old ones. A URL must match none of them.
     pub(crate) exclude: Option<Vec<String>>,
@@ -44,14 +45,13 @@ pub(crate) struct ChangedCrawl {
     pub(crate) id: Uuid,
     /// The patterns' version, from 1. `GET /v1/crawls/{id}` returns all versions.
     pub(crate) version: i32,
-    /// A URL must match one of these patterns, if there are any.
+    /// If there are any, a page's URL must match one of these patterns, unless it was submitted.
     pub(crate) include: Vec<String>,
     /// A URL must match none of these patterns.
     pub(crate) exclude: Vec<String>,
 }
 
 impl CrawlChanges {
-    /// Applies these changes to a crawl's patterns, and checks the result.
     fn applied_to(self, crawl: &CrawlStatus) -> Result<CrawlSettings, Problem> {
         check_no_nul(&self.include, "include", ProblemCode::InvalidPattern)?;
         check_no_nul(&self.exclude, "exclude", ProblemCode::InvalidPattern)?;
@@ -110,7 +110,6 @@ pub(crate) async fn change(
         let found = service.coordinator.api_crawls(&caller, Some(id), 1, None).await?;
         let crawl = found.into_iter().next().ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
         let (version, changes) = (crawl.patterns_version(), changes.clone());
-        // Compiling many patterns is slow.
         let settings = in_background(&service, move |_| changes.applied_to(&crawl));
         let CrawlSettings { include, exclude, .. } = settings.await?;
         let change = PatternChange { version, include: json!(include), exclude: json!(exclude) };

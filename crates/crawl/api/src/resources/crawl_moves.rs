@@ -32,7 +32,7 @@ use crate::{
 
 /// Default hosts per response.
 const DEFAULT_HOSTS: i32 = 100;
-/// Maximum hosts in a response. Postgres sorts them.
+/// Maximum hosts in a response.
 const MAX_HOSTS: i32 = 1_000;
 
 /// A crawl's state after it was paused, resumed or cancelled.
@@ -49,7 +49,6 @@ pub(crate) struct MovedCrawl {
     pub(crate) ended_by: Option<String>,
 }
 
-/// A body without any fields.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
@@ -93,7 +92,7 @@ pub(crate) struct HostDocument {
     pub(crate) crawl_delay_ms: Option<i32>,
     /// Consecutive failures of the origin that has the most.
     pub(crate) failures: i32,
-    /// The host's origins that are paused, or have not responded since their pause. The others
+    /// The host's origins that are paused, or have only failed since their pause. The others
     /// continue.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) origins: Vec<OriginDocument>,
@@ -129,7 +128,6 @@ pub(crate) struct HostList {
 #[openapi(paths(pause, resume, cancel, add_urls, hosts))]
 pub(crate) struct CrawlMovesDescription;
 
-/// Returns the routes for a single crawl.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/v1/crawls/{id}/pause", post(pause))
@@ -326,13 +324,12 @@ pub(crate) async fn hosts(
     Ok(answer::ok(&HostList { hosts: hosts.into_iter().map(host_document).collect(), next }))
 }
 
-/// Parses a host's origins. Skips those that cannot be read because a newer worker wrote them.
+/// Skips origins that cannot be read because a newer worker wrote them.
 fn origin_documents(origins: Value) -> Vec<OriginDocument> {
     let Value::Array(origins) = origins else { return Vec::new() };
     origins.into_iter().filter_map(|origin| serde_json::from_value(origin).ok()).collect()
 }
 
-/// Creates a host's document, without the operator's fields.
 fn host_document(host: CrawlHost) -> HostDocument {
     HostDocument {
         hostname: host.hostname,

@@ -55,8 +55,8 @@ pub(crate) struct CrawlSubmission {
     /// The crawl's settings.
     #[serde(default)]
     pub(crate) settings: SettingsOfCrawl,
-    /// Whether more URLs will be added with POST `/v1/crawls/{id}/urls`. The crawl does not end
-    /// until one of these requests has `last`.
+    /// Whether more URLs will be added with POST `/v1/crawls/{id}/urls`. Until one of these
+    /// requests has `last`, the crawl does not end when no URLs are pending.
     #[serde(default)]
     pub(crate) more: bool,
     /// Which URLs of the crawl in `settings.again` are submitted, instead of `urls`. Their links
@@ -92,18 +92,19 @@ pub(crate) struct CrawlDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CrawlEnd>)]
     pub(crate) ended_by: Option<String>,
-    /// Whether more URLs may be added.
+    /// Whether the crawl expects more submitted URLs, so that it does not end when no URLs are
+    /// pending.
     pub(crate) seeding: bool,
     /// The crawl's settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) settings: Option<SettingsOfCrawl>,
-    /// When it was started.
+    /// When this crawl was started.
     pub(crate) started_at: DateTime<Utc>,
-    /// When it ended.
+    /// When this crawl ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<DateTime<Utc>>,
-    /// Remaining pages of the limit, not counting those that are about to be fetched. Absent if
-    /// there is no limit.
+    /// Number of pages that the limit still allows, not counting pages that workers have reserved.
+    /// Absent if there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) budget_left: Option<i64>,
     /// Number of submitted URLs.
@@ -114,7 +115,7 @@ pub(crate) struct CrawlDocument {
     pub(crate) known: i64,
     /// Number of URLs that are not fetched yet.
     pub(crate) pending: i64,
-    /// Number of URLs with a stored record.
+    /// Number of URLs that were fetched and stored.
     pub(crate) captured: i64,
     /// Number of URLs that failed.
     pub(crate) failed: i64,
@@ -146,7 +147,7 @@ pub(crate) struct PatternVersion {
     pub(crate) version: i32,
     /// When the patterns were changed.
     pub(crate) changed_at: DateTime<Utc>,
-    /// A URL must match one of these patterns, if there are any.
+    /// If there are any, a page's URL must match one of these patterns, unless it was submitted.
     pub(crate) include: Vec<String>,
     /// A URL must match none of these patterns.
     pub(crate) exclude: Vec<String>,
@@ -195,7 +196,6 @@ pub(crate) struct CrawlList {
 #[openapi(paths(start, list, look))]
 pub(crate) struct CrawlsDescription;
 
-/// Returns the routes for crawls.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/v1/crawls", get(list).post(start))
@@ -345,7 +345,7 @@ pub(crate) async fn look(
         if news.is_some() {
             match found().await {
                 Ok(now) => crawl = now.unwrap_or(crawl),
-                // The state has changed, but the key is throttled. Return the earlier state.
+                // The key is throttled, so return the earlier state.
                 Err(ApiError::Refused(refusal)) if refusal.code == "throttled" => {}
                 Err(error) => return Err(error.into()),
             }

@@ -1,7 +1,5 @@
-//! A crawl's feed: each fetch once, in recording order.
-//!
-//! A client stores the cursor of the last page that it has processed. After any interruption it
-//! continues from this cursor, and gets each fetch that was recorded since exactly once.
+//! A crawl's feed: each fetch once, in recording order. A client that continues from the cursor of
+//! the last page that it has processed gets each later fetch exactly once.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,7 +26,7 @@ use crate::{
 
 /// Default fetches per page.
 const DEFAULT_FETCHES: i32 = 100;
-/// Maximum fetches in a page: about a megabyte.
+/// Maximum fetches in a page.
 const MAX_FETCHES: i32 = 1_000;
 
 /// Default fetches per page with contents.
@@ -36,7 +34,6 @@ const DEFAULT_WITH_CONTENTS: i32 = 20;
 /// Maximum fetches in a page with contents, because each is read from the store.
 const MAX_WITH_CONTENTS: i32 = 100;
 
-/// A feed's parameters.
 const PARAMETERS: [&str; 8] =
     ["after", "newest", "limit", "wait", "outcome", "host", "status", "include"];
 
@@ -58,7 +55,6 @@ pub(crate) struct FeedDocument {
 #[openapi(paths(feed))]
 pub(crate) struct FeedDescription;
 
-/// Returns the route for feeds.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/crawls/{id}/feed", get(feed))
 }
@@ -134,7 +130,6 @@ pub(crate) async fn feed(
     document(&service, &caller, id, (page, include)).await
 }
 
-/// Parses the parameters that filter the feed.
 fn filter(parameters: &Parameters) -> Result<FetchFilter, Problem> {
     let refused =
         |name: &str, detail: &str| Problem::of_field(ProblemCode::InvalidParameter, name, detail);
@@ -156,7 +151,7 @@ fn filter(parameters: &Parameters) -> Result<FetchFilter, Problem> {
     })
 }
 
-/// Builds the response with a page, or with as many of its fetches as their contents allow.
+/// Builds the response from a page. With contents, it has only as many fetches as fit.
 async fn document(
     service: &Service,
     caller: &ApiCaller,
@@ -181,8 +176,7 @@ async fn document(
     Ok(answer::ok(&FeedDocument { fetches, next, has_more, crawl_state }))
 }
 
-/// Returns the page that was read after a wait. If the key is throttled by then, returns the page
-/// from before the wait.
+/// Returns the page from before the wait if the key is throttled now.
 fn now_or_before(now: Result<FeedPage, ApiError>, before: FeedPage) -> Result<FeedPage, Problem> {
     match now {
         Err(ApiError::Refused(refusal)) if refusal.code == "throttled" => Ok(before),

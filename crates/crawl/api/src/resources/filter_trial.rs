@@ -55,8 +55,8 @@ pub(crate) struct FilterTrial {
     /// Absolute URLs. At most 10,000.
     #[schema(max_items = 10000)]
     pub(crate) urls: Vec<String>,
-    /// Whether to treat the URLs as submitted ones instead of links. Lists and countries with the
-    /// mode keep do not apply to submitted URLs.
+    /// Whether to treat the URLs as submitted ones instead of links. Lists with the mode keep, and
+    /// countries to keep, do not apply to submitted URLs.
     #[serde(default)]
     pub(crate) seeds: bool,
 }
@@ -95,7 +95,6 @@ pub(crate) struct FilterTrialDocument {
 #[openapi(paths(test))]
 pub(crate) struct FilterTrialDescription;
 
-/// Returns the route for filter tests.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/url/filter/test", post(test))
 }
@@ -162,7 +161,7 @@ pub(crate) async fn test(
     Ok(answer::ok(&document.await?))
 }
 
-/// Loads the newest versions of a filter's name lists. Skips lists that cannot be loaded.
+/// Skips lists that cannot be loaded.
 async fn lists_of(
     service: &Service,
     caller: &ApiCaller,
@@ -171,13 +170,11 @@ async fn lists_of(
     let names: Vec<&str> = settings.lists.iter().map(|list| list.name.as_str()).collect();
     let stored = service.coordinator.api_filter_lists(caller, Some(&names)).await?;
     let frozen: Vec<FrozenList> = stored.iter().map(frozen_list).collect();
-    // Use the lists that are loaded in time.
     let (stores, until) = (&service.settings.stores, tokio::time::Instant::now() + LIST_TIME);
     let found = service.lists.load_all("test", &frozen, stores, Some(until)).await;
     Ok(found.into_iter().map(|(name, list)| (name.to_owned(), list)).collect())
 }
 
-/// A test's filter, before compilation.
 enum TriedFilter {
     Given(Box<FilterBody>),
     Kept(Value),
@@ -193,7 +190,6 @@ impl TriedFilter {
     }
 }
 
-/// Tests the URLs.
 fn tried(
     service: &Service,
     settings: &FilterSettings,
@@ -207,8 +203,7 @@ fn tried(
         .map_err(|error| Problem::of_field(ProblemCode::InvalidParameter, "filter", error))?;
     let began = Instant::now();
     let one = |url: String| {
-        // Stop after a while, because many lists make a test slow, and it continues even if the
-        // client has disconnected.
+        // Many lists make a test slow, and it continues even if the client has disconnected.
         if began.elapsed() > MAX_TRIAL {
             let detail = format!("testing takes over {} s; send fewer URLs", MAX_TRIAL.as_secs());
             return Err(Problem::with(ProblemCode::TooManyUrls, detail));

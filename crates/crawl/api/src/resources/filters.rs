@@ -32,7 +32,6 @@ use crate::{
     tokens::ListName,
 };
 
-/// Name of a key's filters in cursors.
 const FILTERS: &ListName = b"filters.........";
 
 /// A filter to store.
@@ -60,12 +59,12 @@ pub(crate) struct FilterDocument {
     pub(crate) id: Uuid,
     /// Name of the filter, for `settings.filter` of a crawl.
     pub(crate) name: String,
-    /// Number of times the filter was written.
+    /// Number of times this filter was written.
     pub(crate) version: i32,
     /// The filter. Absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) filter: Option<FilterBody>,
-    /// When it was last written.
+    /// When this version was written.
     pub(crate) changed_at: DateTime<Utc>,
 }
 
@@ -90,7 +89,6 @@ pub(crate) struct FilterDocuments {
 #[openapi(paths(add, list, look, change, remove))]
 pub(crate) struct FiltersDescription;
 
-/// Returns the routes for filters.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/v1/url/filter", get(list).post(add))

@@ -31,7 +31,6 @@ pub(crate) struct HealthDocument {
 #[openapi(paths(healthz, readyz))]
 pub(crate) struct HealthDescription;
 
-/// Returns the routes for probes.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz))
 }
@@ -76,7 +75,6 @@ pub(crate) async fn readyz(
     reason.map_or_else(|| Ok(well()), |reason| Err(Problem::unavailable(reason, RETRY_S)))
 }
 
-/// Returns why the service is not ready. `None` if it is ready.
 async fn why_not_ready(service: &Service) -> Option<&'static str> {
     if *service.stop.borrow() {
         return Some("the process stops");

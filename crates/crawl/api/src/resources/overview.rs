@@ -20,13 +20,13 @@ use crate::{
 /// The maximum speed that a crawl's delays allow.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct PaceDocument {
-    /// Hosts with a due URL that may be requested now.
+    /// Number of hosts with a due URL that may be requested now.
     pub(crate) hosts: i64,
-    /// Hosts that are paused for longer than their delay, or have no due URL yet.
+    /// Number of hosts that are paused for longer than their delay, or have no due URL yet.
     pub(crate) resting_hosts: i64,
     /// Sum of 1 / (delay + response time in seconds) over the hosts that may be requested now.
     pub(crate) pages_per_second: f64,
-    /// Whether only a part of very many hosts was counted, so the crawl may be faster.
+    /// Whether only some of very many hosts were counted, so that the crawl may be faster.
     pub(crate) is_least: bool,
     /// The crawl's maximum requests per second. Absent if neither its key nor the operator sets
     /// one.
@@ -55,14 +55,14 @@ pub(crate) struct StageDocument {
     pub(crate) outstanding: i64,
     /// Number of finished jobs.
     pub(crate) done: i64,
-    /// Jobs that were given up.
+    /// Number of jobs that were given up.
     pub(crate) discarded: i64,
     /// Whether the stage is paused.
     pub(crate) is_paused: bool,
-    /// When its first job was created.
+    /// When a worker took this stage's first job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) started_at: Option<DateTime<Utc>>,
-    /// When its last job finished.
+    /// When this stage's last job finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<DateTime<Utc>>,
 }
@@ -82,10 +82,11 @@ pub(crate) struct ScanDocument {
     /// When the scan ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished_at: Option<DateTime<Utc>>,
-    /// Workers that hold the scan's jobs.
+    /// Number of workers that hold jobs of the scan.
     pub(crate) workers: i64,
-    /// Jobs in the last five minutes that failed and are retried (retry), were given up (discard),
-    /// were released (release), or whose lease expired (expired).
+    /// Number of job events in the last five minutes: jobs that failed and are retried (retry),
+    /// were given up (discard), were released by their worker (release), or whose lease expired
+    /// (expired).
     #[schema(value_type = BTreeMap<JobEvent, i64>)]
     pub(crate) errors: BTreeMap<String, i64>,
     /// The scan's stages, in the order in which they start.
@@ -97,16 +98,16 @@ pub(crate) struct ScanDocument {
 pub(crate) struct OverviewDocument {
     /// The database's current time.
     pub(crate) now: DateTime<Utc>,
-    /// Workers with the role crawl that were seen in the last 15 seconds.
+    /// Number of workers with the role crawl that were seen in the last 15 seconds.
     pub(crate) live_workers: i64,
-    /// Slots that workers hold.
+    /// Number of slots that workers hold.
     pub(crate) held_slots: i64,
     /// Number of all slots.
     pub(crate) slots: i64,
     /// The requested crawl's pace. Absent if it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pace: Option<PaceDocument>,
-    /// Scans: running ones first, then the newest first. At most three.
+    /// At most three scans: running and paused ones first, then the newest.
     pub(crate) scans: Vec<ScanDocument>,
 }
 
@@ -114,7 +115,6 @@ pub(crate) struct OverviewDocument {
 #[openapi(paths(overview))]
 pub(crate) struct OverviewDescription;
 
-/// Returns the route for the overview.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/overview", get(overview))
 }

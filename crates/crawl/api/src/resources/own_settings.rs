@@ -97,7 +97,6 @@ pub(crate) struct SettingsDocument {
 #[openapi(paths(settings))]
 pub(crate) struct OwnSettingsDescription;
 
-/// Returns the route for settings.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/settings", get(settings))
 }

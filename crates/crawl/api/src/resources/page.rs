@@ -1,7 +1,5 @@
-//! Serves the small page at `/`: files from `site/crawl/` that are embedded in the program.
-//!
-//! Invariant: the page is the same for every visitor and needs no key. It requests its data with
-//! the key that the visitor enters. This module does not depend on its files' contents.
+//! Serves the small page at `/`: files from `site/crawl/` that are embedded in the program. The
+//! page needs no key, and requests its data with the key that the visitor enters.
 
 use std::sync::Arc;
 
@@ -19,19 +17,17 @@ use crate::{
     service::Service,
 };
 
-/// A file of the page.
 struct PageFile {
     name: &'static str,
     content_type: &'static str,
     bytes: &'static [u8],
 }
 
-/// The page's Content-Security-Policy: it may load its own files and send requests to this service.
+/// The page may load its own files and send requests to this service.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
-/// Declares the files with their names and content types.
 macro_rules! files {
     ($($name:literal $content_type:literal,)+) => {
         [$(PageFile {
@@ -56,7 +52,6 @@ static FILES: [PageFile; 10] = files! {
     "scans.js" "text/javascript; charset=utf-8",
 };
 
-/// Returns the routes for the page's files.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/", get(async || answer(&FILES[0])))

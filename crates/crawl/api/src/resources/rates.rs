@@ -61,7 +61,8 @@ pub(crate) struct RateDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<f64>)]
     pub(crate) rate: Option<Option<f64>>,
-    /// Minimum pause in milliseconds, if given. null means the crawl's own setting.
+    /// Minimum pause in milliseconds, if given. null means that the operator's limit and the
+    /// crawl's setting apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i32>)]
     pub(crate) min_delay_ms: Option<Option<i32>>,
@@ -71,7 +72,6 @@ pub(crate) struct RateDocument {
 #[openapi(paths(set))]
 pub(crate) struct RatesDescription;
 
-/// Returns the route for rates.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/rate", post(set))
 }
@@ -104,7 +104,6 @@ pub(crate) async fn set(
 }
 
 impl RateSubmission {
-    /// Checks that at least one field is given, and that each is within its bounds.
     fn check(&self) -> Result<(), Problem> {
         let wrong = |field: &str, detail: String| {
             Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail))

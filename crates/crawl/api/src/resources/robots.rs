@@ -25,16 +25,15 @@ use crate::{
     tokens::ListName,
 };
 
-/// Name of a key's overrides in cursors.
 const ROBOTS: &ListName = b"robots..........";
 
 /// An override of robots.txt: at least one of `user_agent`, `rules` and `delay_ms`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RobotsSubmission {
-    /// The domain to which it applies, with all hosts below it. Default: every host.
+    /// The domain to which this override applies, with all hosts below it. Default: every host.
     pub(crate) site: Option<String>,
-    /// Another robot's token. If a site's robots.txt has rules for it, they are obeyed too.
+    /// Another robot's token. If a site's robots.txt has rules for this token, they are obeyed too.
     pub(crate) user_agent: Option<String>,
     /// Lines with `Disallow`, `Allow` and `Crawl-delay`, as in robots.txt, which are obeyed in
     /// addition to the site's own rules. At most 4,096 characters.
@@ -49,7 +48,8 @@ pub(crate) struct RobotsSubmission {
 pub(crate) struct RobotsOverrideDocument {
     /// The override's ID.
     pub(crate) id: Uuid,
-    /// The domain to which it applies. Absent if it applies to every host.
+    /// The domain to which this override applies, with all hosts below it. Absent if it applies to
+    /// every host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) site: Option<String>,
     /// Another robot's token.
@@ -84,7 +84,6 @@ pub(crate) struct RobotsOverrideList {
 #[openapi(paths(add, list, look, remove))]
 pub(crate) struct RobotsDescription;
 
-/// Returns the routes for overrides.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/v1/url/robots", get(list).post(add))
@@ -118,7 +117,6 @@ pub(crate) async fn add(
 }
 
 impl RobotsSubmission {
-    /// Checks the override, and converts it to a row.
     fn row(self, service: &Service, caller: &ApiCaller) -> Result<RobotsOverrideRow, Problem> {
         let Self { site, user_agent, rules, delay_ms } = self;
         if user_agent.is_none() && rules.is_none() && delay_ms.is_none() {

@@ -1,7 +1,4 @@
 //! Schedules, which start crawls regularly.
-//!
-//! Invariant: the crawls of a schedule belong to its key, and have the settings and seeds with
-//! which it was added.
 
 use std::sync::Arc;
 
@@ -34,7 +31,6 @@ use crate::{
     tokens::ListName,
 };
 
-/// Name of a key's schedules in cursors.
 const SCHEDULES: &ListName = b"schedules.......";
 
 /// A schedule to add: `every`, or `at` with optional `days`.
@@ -66,9 +62,9 @@ pub(crate) struct AddedSchedule {
     pub(crate) id: Uuid,
     /// The schedule's name.
     pub(crate) name: String,
-    /// When it starts its first crawl.
+    /// When this schedule starts its first crawl.
     pub(crate) next_at: DateTime<Utc>,
-    /// Number of URLs with which its crawls start.
+    /// Number of URLs with which this schedule's crawls start.
     pub(crate) seeds: usize,
     /// Errors for the other URLs.
     pub(crate) refused: Vec<ProblemItem>,
@@ -87,39 +83,37 @@ pub(crate) struct ScheduleDocument {
     /// Time of day in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<String>,
-    /// Weekdays for that time. Absent if it is every day.
+    /// Weekdays for this time. Absent if crawls start every day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) days: Option<Vec<DayWord>>,
-    /// Its crawls' settings.
+    /// Settings for this schedule's crawls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) settings: Option<SettingsOfCrawl>,
-    /// Number of URLs with which its crawls start.
+    /// Number of URLs with which this schedule's crawls start.
     pub(crate) seeds: i64,
-    /// When it was added.
+    /// When this schedule was added.
     pub(crate) created_at: DateTime<Utc>,
-    /// When it starts its next crawl.
+    /// When this schedule starts its next crawl.
     pub(crate) next_at: DateTime<Utc>,
-    /// Crawls that it has started.
+    /// Number of crawls that this schedule has started.
     pub(crate) fired: i64,
-    /// Number of times it was skipped, because its last crawl had not ended or the key could not
-    /// start one.
+    /// Number of times this schedule was skipped, because its last crawl had not ended or the next
+    /// one could not be started.
     pub(crate) skipped: i64,
-    /// ID of the last crawl that it started.
+    /// ID of the last crawl that this schedule started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_crawl: Option<Uuid>,
-    /// Why it could not start its last crawl. Absent if it could.
+    /// The error of this schedule's last failed start. Absent if a later start succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_error: Option<ProblemCode>,
 }
 
 impl ScheduleDocument {
-    /// Creates a schedule's document, without the operator's fields.
     fn new(row: ScheduleRow) -> Self {
         let TimesInWords { every, at, days } =
             TimesInWords::show(row.every_s, row.at_s, row.weekdays);
         let settings = serde_json::from_value::<CrawlSettings>(row.settings);
-        // A value that is not a code is an error message from the database, which is only for the
-        // operator.
+        // Any other value is an error message from the database, which is only for the operator.
         let code = |text: String| ProblemCode::parse(&text).unwrap_or(ProblemCode::Internal);
         Self {
             id: row.id,
@@ -153,7 +147,6 @@ pub(crate) struct ScheduleList {
 #[openapi(paths(add, list, look, remove))]
 pub(crate) struct SchedulesDescription;
 
-/// Returns the routes for schedules.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/v1/url/schedule", get(list).post(add))

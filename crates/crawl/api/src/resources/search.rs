@@ -20,13 +20,13 @@ use crate::{
 
 /// Default pages per response.
 const DEFAULT_FOUND: i32 = 10;
-/// Maximum pages in a response. Each snippet is cut from up to 16 KiB of text.
+/// Maximum pages in a response.
 const MAX_FOUND: i32 = 100;
 /// Maximum query length in bytes.
 const MAX_QUERY_BYTES: usize = 1_000;
 /// Character with which Postgres marks the start of a matching word in a snippet.
 const WORD_START: char = '\u{2}';
-/// Character with which it marks the end.
+/// Character with which Postgres marks the end of a matching word.
 const WORD_END: char = '\u{3}';
 
 /// A part of a snippet.
@@ -63,7 +63,6 @@ pub(crate) struct SearchDocument {
 #[openapi(paths(search))]
 pub(crate) struct SearchDescription;
 
-/// Returns the route for search.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/crawled/search", get(search))
 }

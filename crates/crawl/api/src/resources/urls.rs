@@ -51,8 +51,8 @@ pub(crate) struct UrlSubmission {
     pub(crate) priority: Option<u8>,
     /// Which requisites of the page to keep. A value other than none opens a separate crawl.
     pub(crate) media: Option<MediaWord>,
-    /// Maximum links to follow from the URL, within its site. A value above 0 opens a separate
-    /// crawl.
+    /// Maximum number of links from the URL to a page, within its site. A value above 0 opens a
+    /// separate crawl.
     #[schema(maximum = 1000)]
     pub(crate) depth: Option<u16>,
     /// Maximum capture age in seconds. If the key has a capture of this URL that is not older, this
@@ -67,7 +67,6 @@ pub(crate) struct UrlSubmission {
 #[openapi(paths(submit, find))]
 pub(crate) struct UrlsDescription;
 
-/// Returns the routes for single URLs.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new().route("/v1/url", post(submit)).route("/v1/url/{id}", get(find))
 }
@@ -112,8 +111,7 @@ pub(crate) async fn submit(
     let key = seed.url.key().to_owned();
     let due = async |crawl, crawl_id| {
         let id = FetchId { crawl, host_hash, url_hash };
-        // The URL is already submitted, so ignore the error if the key has too many waiting
-        // requests.
+        // The URL is already submitted, so ignore an error such as too many waiting requests.
         if let Ok(Some(settled)) = settled(&service, &caller, id, wait).await {
             return answer::ok(&UrlDocument::new(settled, &caller.secret_sha256));
         }
@@ -153,8 +151,8 @@ pub(crate) async fn submit(
     }
 }
 
-/// Submits a URL with an idempotency key. Such a submission has its own transaction, because it
-/// waits for an earlier one with the same key.
+/// A submission with an idempotency key has its own transaction, because it waits for an earlier
+/// one with the same key.
 async fn submit_named(
     service: &Service,
     submission: &ApiSubmission,
@@ -166,7 +164,7 @@ async fn submit_named(
     Ok(submitted?)
 }
 
-/// Waits at most `wait` until a URL is settled, and returns its fetch. `None` if it is still due.
+/// Waits at most `wait` until a URL is settled. `None` if it is still due.
 async fn settled(
     service: &Service,
     caller: &ApiCaller,
@@ -179,7 +177,10 @@ async fn settled(
     let news = service.waiters.wait(caller, Question::Url(id), wait, &service.stop).await?;
     Ok(match news {
         Some(News::Url(settled)) => Some(*settled),
-        _ => None,
+        Some(News::Something) => {
+            Some(service.coordinator.api_fetch(caller, id).await?).filter(is_settled)
+        }
+        None => None,
     })
 }
 
@@ -189,7 +190,6 @@ impl UrlSubmission {
             || self.media.is_some_and(|media| media != MediaWord::None)
     }
 
-    /// Checks that the fields are within bounds and do not conflict.
     fn check(&self) -> Result<(), Problem> {
         let wrong = |field, detail: String| {
             Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail))
@@ -212,7 +212,6 @@ impl UrlSubmission {
         Ok(())
     }
 
-    /// Returns the separate crawl's settings.
     fn settings(&self) -> Result<CrawlSettings, Problem> {
         let settings = SettingsOfCrawl {
             depth: Some(self.depth.unwrap_or_default()),
@@ -223,7 +222,6 @@ impl UrlSubmission {
     }
 }
 
-/// Packs a single link as a row.
 fn packed(
     service: &Service,
     seed: Seed,

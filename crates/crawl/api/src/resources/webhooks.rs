@@ -1,7 +1,7 @@
-//! A key's webhooks, which receive events as in the Standard Webhooks specification.
+//! A key's webhooks, which receive events as in the Standard Webhooks specification. Workers send
+//! the events.
 //!
-//! Invariant: a secret is only in the response to the request that created it. This process sends
-//! no events; workers do.
+//! Invariant: a secret is only in the response to the request that created it.
 
 use std::sync::Arc;
 
@@ -32,7 +32,6 @@ use crate::{
     webhook_url::webhook_url,
 };
 
-/// Name of a key's webhooks in cursors.
 const WEBHOOKS: &ListName = b"webhooks........";
 /// Maximum description length.
 const MAX_DESCRIPTION_CHARACTERS: usize = 200;
@@ -111,19 +110,19 @@ pub(crate) struct WebhookDocument {
     /// Description for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) description: Option<String>,
-    /// When it was added.
+    /// When this webhook was added.
     pub(crate) created_at: DateTime<Utc>,
     /// Whether events are sent.
     pub(crate) enabled: bool,
-    /// When it was disabled.
+    /// When this webhook was disabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) disabled_at: Option<DateTime<Utc>>,
-    /// Why it is disabled.
+    /// Why this webhook is disabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) disabled_because: Option<DisabledBecause>,
-    /// Failed attempts since the last success.
+    /// Number of failed attempts since the last success.
     pub(crate) failures: i32,
-    /// When the first of these attempts was made.
+    /// When the first failed attempt since the last success was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failing_since: Option<DateTime<Utc>>,
     /// When an event was last delivered.
@@ -136,8 +135,8 @@ pub(crate) struct WebhookDocument {
     pub(crate) pending: i64,
     /// Number of delivered events.
     pub(crate) sent: i64,
-    /// Events that were given up: after a day, because the webhook was disabled, or because more
-    /// than 100,000 were pending.
+    /// Number of events that were given up: after a day, because the webhook was disabled, or
+    /// because more than 100,000 were pending.
     pub(crate) dropped: i64,
     /// The secret that signs events. Only in the response to the request that added the webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +153,7 @@ pub(crate) struct WebhookSecret {
 /// A test event that will be sent.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WebhookTestSent {
-    /// The value of its `webhook-id`.
+    /// The value of the event's header `webhook-id`.
     pub(crate) id: String,
 }
 
@@ -207,7 +206,6 @@ impl WebhookDocument {
 #[openapi(paths(add, list, look, change, remove, rotate, test))]
 pub(crate) struct WebhooksDescription;
 
-/// Returns the routes for webhooks.
 pub(crate) fn routes() -> Router<Arc<Service>> {
     Router::new()
         .route("/v1/webhooks", get(list).post(add))
@@ -398,10 +396,6 @@ fn check_description(text: &str) -> Result<(), Problem> {
     check_line(text, "description", MAX_DESCRIPTION_CHARACTERS)
 }
 
-/// Returns the names of event types.
-///
-/// # Errors
-/// Returns a problem if there are none, or if one is repeated.
 fn names_of(events: &[EventType]) -> Result<Vec<&'static str>, Problem> {
     let mut names: Vec<&'static str> = events.iter().map(|event| event.as_str()).collect();
     names.sort_unstable();

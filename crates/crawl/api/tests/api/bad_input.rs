@@ -9,7 +9,6 @@ use tokio::{
 
 use crate::world::World;
 
-/// Sends bytes as they are, and reads the response to its end.
 async fn raw(world: &World, bytes: &[u8]) -> String {
     let address = world.base.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -89,7 +88,6 @@ async fn a_body_over_the_limit_is_rejected_with_and_without_a_length() {
     let fits = vec![b'\n'; 8 << 20];
     let answer = world.send("POST", "/v1/url/batch", &headers, fits).await;
     answer.expect_problem(422, "nothing_to_crawl");
-    // This chunked body never ends.
     let mut bytes = format!(
         "POST /v1/url/batch HTTP/1.1\r\nhost: x\r\nauthorization: {bearer}\r\n\
          content-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n"

@@ -15,12 +15,10 @@ const CONTENT_SECURITY_POLICY: &str =
     "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'";
 const TIME: &str = "2026-01-31T12:00:00Z";
 
-/// An archived response.
 pub(crate) struct Archived<'a> {
     pub(crate) url: &'a str,
     pub(crate) mime: Option<&'a str>,
     pub(crate) charset: Option<&'a str>,
-    /// The archived response's header fields.
     pub(crate) head: &'a str,
     pub(crate) body: &'a [u8],
     pub(crate) subset: &'a str,
@@ -41,7 +39,6 @@ impl<'a> Archived<'a> {
     }
 }
 
-/// A service and the archive that it reads.
 pub(crate) struct Archive {
     pub(crate) world: World,
     pub(crate) folder: TempDir,
@@ -59,8 +56,7 @@ impl Archive {
         Self { world, folder, key, crawl }
     }
 
-    /// Writes an archive with only this response. Returns its name, and the record's offset and
-    /// length.
+    /// Returns the archive's name, and the record's offset and length.
     pub(crate) fn put(&self, archived: &Archived<'_>) -> (String, u64, u64) {
         let id = self.world.sql("select count(*) from everytab.fetches");
         let object = format!(
@@ -89,7 +85,6 @@ impl Archive {
 
     pub(crate) fn record(&self, archived: &Archived<'_>, place: &(String, u64, u64)) {
         let url = CanonicalUrl::parse(archived.url, &ParameterList::default()).unwrap();
-        // Postgres stores hashes as signed numbers in the same order.
         let signed = |hash: u64| (hash ^ (1 << 63)).cast_signed();
         let (host, hash) = (signed(site_hash(url.host())), signed(url.hash().0));
         let digest = hex::encode(Sha256::digest(archived.body));
@@ -159,7 +154,6 @@ async fn a_page_is_served_unchanged_as_bytes_as_text_and_as_its_record() {
     assert_eq!((header("x-archived-status"), header("x-archived-crawl")), ("200", &*archive.crawl));
     assert_eq!(header("memento-datetime"), "Sat, 31 Jan 2026 12:00:00 GMT");
     assert_eq!(html.bytes, body);
-    // Another spelling of the URL has the same normalized key.
     let same = archive.get("html", "HTTPS://A.TEST:443/x?b=1&utm_source=y#z", "&as=html").await;
     assert_eq!(same.bytes, body);
     let raw = archive.get("html", page.url, "&as=raw").await;
@@ -243,7 +237,6 @@ async fn a_record_that_does_not_match_its_row_is_never_served() {
     let changed = Archived::page("https://a.test/5", b"five");
     let place = archive.put(&changed);
     archive.record(&Archived { body: b"5", ..Archived::page(changed.url, b"") }, &place);
-    // The record that describes the archive (`warcinfo`).
     let six = Archived::page("https://a.test/6", b"six");
     let (object, offset, _) = archive.put(&six);
     archive.record(&six, &(object, 0, offset));
@@ -308,7 +301,6 @@ async fn forgotten_captures_are_not_served_but_later_ones_are() {
         assert_eq!(status(url).await, 404, "{url}");
     }
     assert_eq!(status("https://b.test/").await, 200);
-    // Captures that are newer than the last `crawl forget` are served.
     archive.world.sql("update everytab.forgotten set forgotten_at = '2026-01-31T11:59:59Z'");
     for url in of_site.into_iter().chain(["https://b.test/c"]) {
         assert_eq!(status(url).await, 200, "{url}");
@@ -425,9 +417,8 @@ const TRICKS: [(&str, &str, &str, &[u8]); 15] = [
     ),
 ];
 
-/// A real browser opens every response from every path as an attachment. It also opens them in a
-/// window and in frames without this header, as if a proxy had removed it. No script may run, and
-/// no host may get a request.
+/// A real browser opens every response as an attachment. It also opens them in a window and in
+/// frames without `Content-Disposition`, as if a proxy had removed this header.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_browser_runs_archived_content_or_sends_requests_because_of_it() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/captures.mjs");
@@ -453,7 +444,6 @@ async fn no_browser_runs_archived_content_or_sends_requests_because_of_it() {
         }
     }
     let names: Vec<&str> = TRICKS.iter().map(|(name, ..)| *name).collect();
-    // Do not wait for connections.
     outside.set_nonblocking(true).unwrap();
     let mut command = Command::new("node");
     command.arg(script).args([&archive.world.base, &archive.key, &names.join(",")]);
@@ -461,8 +451,8 @@ async fn no_browser_runs_archived_content_or_sends_requests_because_of_it() {
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
     print!("{said}");
     assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
-    // A `preconnect` is not a request, and no policy forbids it: if a proxy has removed the header,
-    // a browser may open a connection, through which it sends nothing.
+    // A `preconnect` is not a request, and no policy forbids it, so a browser may open a connection
+    // through which it sends nothing.
     while let Ok((mut connection, from)) = outside.accept() {
         connection.set_nonblocking(false).unwrap();
         connection.set_read_timeout(Some(Duration::from_secs(1))).unwrap();

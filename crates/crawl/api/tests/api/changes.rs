@@ -50,7 +50,6 @@ async fn includes_and_excludes_of_a_running_crawl_change_by_versions() {
     patch(&world, &key, &path, &first).await.expect_problem(409, "crawl_ended");
 }
 
-/// Records `number` fetches in a crawl with this outcome.
 fn record(world: &World, crawl: &str, (outcome, from, number): (&str, usize, usize)) {
     world.sql(&format!(
         "insert into everytab.fetches (crawl, host_hash, url_hash, url, at, depth, outcome, slot,
@@ -78,7 +77,6 @@ async fn only_failed_urls_of_an_ended_crawl_are_fetched_again() {
     record(&world, &earlier, ("timeout", 1_000, 20));
     record(&world, &earlier, ("host_dead", 2_000, 5));
     record(&world, &earlier, ("http_5xx", 3_000, 11_000));
-    // Requisites are not pages.
     world.sql("update everytab.fetches set is_no_page = true where url_hash between 1000 and 1004");
     let started = start(&key, &again).await.expect(201);
     assert_eq!(started["accepted"], json!([]));

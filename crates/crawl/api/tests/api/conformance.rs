@@ -10,7 +10,7 @@ use crate::schema::problems_of;
 static WHOLE: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(&everytab_api::description_json().unwrap()).unwrap());
 
-/// Returns the operation for a request. `None` if no path has this method.
+/// `None` if no path has this method.
 fn operation_of(method: &str, path: &str) -> Option<&'static Value> {
     let parts = || path.split(['?', '#']).next().unwrap_or_default().split('/');
     let is_it = |template: &str| {
@@ -19,13 +19,11 @@ fn operation_of(method: &str, path: &str) -> Option<&'static Value> {
             && parts().zip(template.split('/')).all(is_same)
     };
     let mut found: Vec<_> = WHOLE["paths"].as_object()?.iter().collect();
-    // Prefer a path without a variable part.
     found.sort_by_key(|(template, _)| template.contains('{'));
     let (_, methods) = found.into_iter().find(|(template, _)| is_it(template))?;
     methods.get(method.to_lowercase())
 }
 
-/// Panics if the response does not match the description.
 pub(crate) fn check(
     (method, path): (&str, &str),
     (status, content_type): (StatusCode, Option<&str>),

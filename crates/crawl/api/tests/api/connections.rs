@@ -8,10 +8,8 @@ use tokio::{
 
 use crate::world::World;
 
-/// A client's connection, which can send parts of a request.
 struct Connection(TcpStream);
 
-/// A response's head and body.
 #[derive(Debug)]
 struct Answer {
     head: String,
@@ -43,7 +41,6 @@ impl Connection {
         self.0.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Reads a response's head, and a body with the length in this head.
     async fn answer(&mut self) -> Answer {
         in_time("an answer", async {
             let mut head = String::new();
@@ -59,7 +56,6 @@ impl Connection {
         .await
     }
 
-    /// Expects the service to close the connection without sending more.
     async fn expect_end(&mut self) {
         let mut rest = Vec::new();
         // The connection may be reset if the service has not read all bytes.
@@ -96,7 +92,6 @@ async fn after_rejecting_a_small_body_early_the_connection_continues() {
                      {authorization}content-length: {length}\r\n\r\n"
                 ))
                 .await;
-            // Send the body separately, like clients that write head and body one after the other.
             connection.send(&" ".repeat(length)).await;
             let refused = connection.answer().await;
             refused.expect_problem(status, code);

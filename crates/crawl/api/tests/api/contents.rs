@@ -17,7 +17,6 @@ impl Archive {
         let (mut found, mut after, mut pages) = (Vec::new(), String::new(), 0);
         loop {
             let page = self.world.get(&self.key, &self.feed(&format!("{query}{after}"))).await;
-            // Maximum contents in one response, plus one page.
             assert!(page.bytes.len() < 24 << 20, "{}", page.bytes.len());
             let page = page.expect(200);
             found.extend(page["fetches"].as_array().unwrap().iter().cloned());
@@ -70,7 +69,6 @@ async fn a_page_or_its_main_content_is_served_as_markdown() {
         let problem = problem.expect_problem(400, "invalid_parameter");
         assert_eq!(problem["errors"][0]["field"], field, "{query}");
     }
-    // Text without markup becomes a code block. An image has no text.
     let plain = Archived {
         mime: Some("text/plain"),
         head: "content-type: text/plain\r\n",
@@ -85,7 +83,6 @@ async fn a_page_or_its_main_content_is_served_as_markdown() {
     archive.keep(&picture);
     let refused = archive.get("html", picture.url, "&as=markdown").await;
     assert_eq!(refused.expect_problem(400, "invalid_parameter")["errors"][0]["field"], "as");
-    // This page is nested more deeply than the stack allows.
     let deep = "<blockquote><ul><li>".repeat(20_000) + "a";
     let deep = Archived::page("https://a.test/deep", deep.as_bytes());
     archive.keep(&deep);
@@ -123,7 +120,6 @@ async fn a_url_is_returned_with_the_requested_parts_of_its_page() {
         let one = get(format!("/v1/url/{id}?wait=10&include={part}")).await;
         assert_eq!(one["contents"], json!({ part: expected[part] }), "{part}");
     }
-    // Without `include`, no contents are read.
     assert_eq!(get(format!("/v1/url/{id}")).await.get("contents"), None);
     assert_eq!(get(archive.feed("limit=1")).await["fetches"][0].get("contents"), None);
     for (query, field) in [
@@ -158,8 +154,8 @@ async fn missing_contents_have_a_reason_and_others_are_returned() {
         ..Archived::page("https://a.test/plain", b"<b> *c*")
     };
     archive.keep(&plain);
-    // This URL's row refers to another URL's record with the same body, because its own record is
-    // unusable.
+    // This URL's row refers to another URL's record with the same body. The offset of its own
+    // record is wrong, so that reading that record would fail.
     let again = Archived { body: b"<p>here", ..page("https://a.test/again") };
     archive.keep(&again);
     archive.world.sql(
@@ -203,7 +199,6 @@ async fn missing_contents_have_a_reason_and_others_are_returned() {
     ] {
         assert_eq!(*contents(url), json!({ "missing": missing }), "{url}");
     }
-    // This URL is due.
     let submitted = json!({ "url": "https://due.test/", "crawl": archive.crawl });
     let due = archive.world.post(&archive.key, "/v1/url", &submitted).await.expect(202);
     let path = format!("/v1/url/{}?include=html", due["id"].as_str().unwrap());
@@ -230,7 +225,6 @@ async fn a_feed_with_long_pages_is_split_and_has_each_page_once() {
         let page = archive.world.get(&archive.key, &path).await;
         assert!(page.bytes.len() < 24 << 20, "{}", page.bytes.len());
         let page = page.expect(200);
-        // Fetches that are recorded while the feed is read are returned, too.
         if after.is_empty() {
             assert_eq!(page["has_more"], true);
             (14..16).for_each(keep);
@@ -249,7 +243,6 @@ async fn a_feed_with_long_pages_is_split_and_has_each_page_once() {
         let digits = url_of(fetch).len() - "https://a.test/".len();
         assert_eq!(fetch["contents"]["html"].as_str().unwrap().len(), 1_400_003 + digits);
     }
-    // A page above a part's limit is truncated, and marked as such.
     let huge = format!("<p>{}<a href=/>", "\u{e9}".repeat(2 << 20));
     archive.keep(&Archived::page("https://a.test/huge", huge.as_bytes()));
     let path = archive.feed(&format!("include=html,text,markdown{after}"));

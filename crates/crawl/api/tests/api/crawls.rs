@@ -30,7 +30,6 @@ async fn a_started_crawl_has_its_settings_and_can_be_read_at_its_location() {
     }
     let id = started["accepted"][1]["id"].as_str().unwrap();
     assert_eq!(world.get(&key, &format!("/v1/url/{id}")).await.expect(200)["state"], "due");
-    // The scope `list` means the seeds' sites.
     let sites = "select jsonb_array_length(settings->'list_sites') from everytab.crawls";
     assert_eq!(world.sql(sites), "2");
 }
@@ -98,7 +97,6 @@ async fn a_key_sees_its_own_crawls_page_by_page_and_no_others() {
         both.expect_problem(400, "invalid_parameter");
     }
     assert_eq!(found, expected);
-    // Another key's cursor is invalid.
     let page = world.get(&other, "/v1/crawls?limit=2").await.expect(200);
     let foreign = format!("/v1/crawls?before={}", page["next"].as_str().unwrap());
     world.get(&key, &foreign).await.expect_problem(400, "invalid_cursor");

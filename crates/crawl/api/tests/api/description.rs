@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::{schema::problems_of, world::World};
 
-/// Returns the path of the committed description.
 fn committed() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/openapi.json")
 }
@@ -17,7 +16,6 @@ fn description() -> Value {
     serde_json::from_str(&everytab_api::description_json().unwrap()).unwrap()
 }
 
-/// Returns each operation with its path and method.
 fn operations(whole: &Value) -> Vec<(String, String, Value)> {
     let paths = whole["paths"].as_object().unwrap().iter();
     paths
@@ -53,7 +51,6 @@ async fn the_description_is_openapi_3_1_and_is_served_as_it_is_committed() {
     let operations = operations(&whole);
     assert!(operations.len() >= 30, "{}", operations.len());
     for (path, method, operation) in operations {
-        // A client without a key fails here, unless the path needs no key.
         let is_open = operation["security"] == json!([{}]);
         let path = path.replace("{id}", "x");
         let answer = world.send(&method, &path, &[("content-type", "application/json")], "").await;
@@ -104,7 +101,6 @@ fn each_operation_lists_its_errors_with_existing_codes() {
     }
 }
 
-/// Returns the quoted strings, or the array elements in braces, in Postgres's output.
 fn words(text: &str) -> BTreeSet<String> {
     let quoted = text.split('\'').skip(1).step_by(2).map(str::to_owned);
     match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
@@ -143,7 +139,6 @@ async fn closed_lists_equal_those_in_the_database() {
     let events = events["propertyNames"]["enum"].as_array().unwrap().iter();
     let events = events.map(|event| event.as_str().unwrap().to_owned());
     assert_eq!(events.collect::<BTreeSet<_>>(), words(&overview));
-    // Each outcome belongs to the state that Postgres gives such URLs.
     let counts = &whole["components"]["schemas"]["CrawlDocument"]["properties"];
     for (field, state) in [("failures", "failed"), ("refused", "refused"), ("left", "left")] {
         let ends = listed("CrawlEnd");
@@ -156,8 +151,7 @@ async fn closed_lists_equal_those_in_the_database() {
     }
 }
 
-/// Creates a separate resource for an example, because the example may end or remove it. Returns
-/// its ID.
+/// An example gets its own resource, because it may end or remove it.
 async fn id_for(world: &World, key: &str, path: &str) -> String {
     let (made_at, body) = match path {
         "/v1/url/schedule/{id}" => {
@@ -224,7 +218,6 @@ async fn the_response_to_each_example_matches_the_description() {
         }
     }
     assert!(sent >= 32, "{sent}");
-    // Problems have a schema, too.
     let problem = world.post(&key, "/v1/url", &json!({ "url": "" })).await.expect(400);
     let schema = json!({ "$ref": "#/components/schemas/Problem" });
     assert_eq!(problems_of(&whole, &schema, &problem), Vec::<String>::new());

@@ -18,7 +18,6 @@ fn no_shops() -> Value {
     } })
 }
 
-/// Adds an imported list, as the operator's command does.
 async fn import(world: &World, name: &str) {
     let list = NewFilterList {
         name: name.to_owned(),
@@ -56,7 +55,6 @@ async fn filters_can_be_stored_read_replaced_and_removed() {
     let list = world.get(&key, PATH).await.expect(200);
     let names = list["filters"].as_array().unwrap().iter().map(|one| one["name"].clone());
     assert_eq!(names.collect::<Vec<_>>(), ["a", "no-shops"]);
-    // Lists omit the filters themselves, because these may be large.
     assert_eq!(list["filters"][1].get("filter"), None);
     assert_eq!(world.delete(&key, &place).await.expect(204), Value::Null);
     world.delete(&key, &place).await.expect_problem(404, "not_found");
@@ -203,11 +201,10 @@ async fn a_filter_test_returns_the_deciding_part_for_each_url() {
     assert_eq!(found["urls"][1]["key"], "https://a.test/shop/bad");
     assert_eq!(found["urls"][1]["url"], urls[1]);
     assert!(found["urls"][5]["error"].is_string(), "{found}");
-    // A stored filter can be tested by its name.
     world.post(&key, PATH, &json!({ "name": "f", "filter": filter })).await.expect(201);
     let by_name = json!({ "name": "f", "urls": urls });
     assert_eq!(world.post(&key, &path, &by_name).await.expect(200), found);
-    // Lists and countries with the mode keep do not apply to seeds.
+    // Countries to keep do not apply to seeds.
     let keep = json!({ "countries": { "keep": ["FR"] } });
     let verdict = async |seeds: bool| {
         let tried = json!({ "filter": keep, "urls": ["https://a.de/"], "seeds": seeds });
@@ -254,7 +251,6 @@ async fn crawls_and_schedules_keep_the_filter_version_at_their_start() {
     assert_eq!(crawl["settings"]["filter"], "clean");
     assert!(!crawl.to_string().contains("file:///lists"), "{crawl}");
     assert_eq!(world.get(&key, "/v1/settings").await.expect(200)["lists"], json!(["ut1"]));
-    // The list does not exist, or does not have this category.
     for filter in [
         json!({ "lists": [{ "name": "other", "mode": "drop" }] }),
         json!({ "lists": [{ "name": "ut1", "mode": "drop", "categories": ["games"] }] }),
@@ -383,7 +379,6 @@ async fn a_filter_test_uses_the_newest_version_of_an_imported_list() {
 #[tokio::test]
 async fn filters_are_tested_while_others_wait_for_their_lists() {
     let world = World::new().await;
-    // A key tests one filter at a time.
     let (key, one, two) = (world.key().await, world.key().await, world.key().await);
     let store = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let path = format!("{PATH}/test");
@@ -407,7 +402,6 @@ async fn filters_are_tested_while_others_wait_for_their_lists() {
         world.post(key, &path, &json!({ "filter": filter, "urls": urls })).await
     };
     let others = async {
-        // Accept the connections to the store, but never respond.
         let _connections = (store.accept().await.unwrap(), store.accept().await.unwrap());
         let filter = json!({ "languages": { "keep": ["de"] } });
         world.post(&key, &path, &json!({ "filter": filter, "urls": urls })).await.expect(200);

@@ -77,12 +77,11 @@ async fn a_key_with_a_full_bucket_is_rejected_without_a_call() {
     // Postgres would now accept the request, so the rejection shows that Postgres is not called.
     world.sql("update everytab.api_usage set level = 0");
     world.get(&key, "/v1/url/filter").await.expect_problem(429, "throttled");
-    // The key is accepted again as soon as its bucket has room.
     let key = world.key_with(with(2.0, 1)).await;
     for _ in 0..3 {
         until("room", async || world.get(&key, "/v1/url/filter").await.status == 200).await;
     }
-    // A request that costs more than the bucket's level does not block cheaper ones.
+    // A request that costs more than the bucket has room for does not block cheaper ones.
     let many = json!({ "urls": (0..150).map(|host| format!("h{host}.test")).collect::<Vec<_>>() });
     let key = world.key_with(with(0.001, 2)).await;
     world.get(&key, "/v1/url/filter").await.expect(200);
@@ -97,7 +96,6 @@ async fn settings_show_the_keys_limits_and_usage() {
     let key = world.key_with(limits).await;
     world.crawl(&key).await;
     world.post(&key, "/v1/url", &json!({ "url": "a.test" })).await.expect(202);
-    // Open crawls are counted every few seconds.
     let settings = eventually("the count of open crawls", async || {
         let settings = world.get(&key, "/v1/settings").await.expect(200);
         (settings["key"]["open_crawls"] == 1).then_some(settings)

@@ -52,7 +52,6 @@ async fn filters_overrides_and_schedules_can_be_paged_while_others_are_added() {
     for hours in [5, 3, 1, 4, 2] {
         schedule(format!("every {hours}"), &format!("{hours}h")).await;
     }
-    // Add filters before and after the current position.
     let found = walk(&world, &key, ("/v1/url/filter", "filters"), async |number| {
         filter(format!("A{number}")).await;
         filter(format!("z{number}")).await;
@@ -64,7 +63,6 @@ async fn filters_overrides_and_schedules_can_be_paged_while_others_are_added() {
         site(format!("a{number}.test")).await;
     });
     let found = found.await;
-    // The override for every host is first.
     assert_eq!(found[0].get("site"), None);
     assert_eq!(names(&found[1..], "site"), ["b.test", "d.test", "f.test", "h.test", "j.test"]);
     let found = walk(&world, &key, ("/v1/url/schedule", "schedules"), async |number| {
@@ -74,7 +72,6 @@ async fn filters_overrides_and_schedules_can_be_paged_while_others_are_added() {
     assert_eq!(names(&found.await, "name"), expected);
 
     for path in ["/v1/url/filter", "/v1/url/robots", "/v1/url/schedule"] {
-        // Without `limit`, all items are returned.
         let all = world.get(&key, path).await.expect(200);
         assert_eq!(all.get("next"), None, "{path}");
         let page = world.get(&key, &format!("{path}?limit=1")).await.expect(200);
@@ -101,9 +98,7 @@ async fn the_hosts_of_a_crawl_can_be_paged() {
     let (crawl, another) = (world.crawl(&key).await, world.crawl(&key).await);
     let hosts: Vec<String> = (0..9).map(|number| format!("h{number}.test")).collect();
     for (number, host) in hosts.iter().enumerate() {
-        // Postgres stores hashes as signed numbers in the same order.
         let hash = (everytab_frontier::site_hash(host) ^ (1 << 63)).cast_signed();
-        // Groups of three hosts are due at the same time.
         world.sql(&format!(
             "with crawl as (select crawl from everytab.crawls where id = '{crawl}'),
              host as (insert into everytab.frontier_hosts (slot, host_hash, site_hash, hostname,

@@ -46,7 +46,6 @@ async fn every_path_for_urls_handles_an_idempotent_request_once() {
         assert_eq!(submitted(&world), expected.to_string(), "{path}");
     }
     let (path, body, ..) = &doors[0];
-    // An idempotency key that was used for one path is not valid for another.
     send(&world, &key, "request 1", path, body).await.expect_problem(409, "idempotency_mismatch");
     send(&world, &key, "", path, body).await.expect_problem(400, "invalid_parameter");
     let other_key = world.key().await;

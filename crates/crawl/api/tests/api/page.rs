@@ -6,7 +6,6 @@ use serde_json::json;
 
 use crate::world::World;
 
-/// Maximum total size of the files, so that the page loads immediately even over a slow connection.
 const MOST_BYTES: usize = 42 * 1024;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \
     data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -21,7 +20,6 @@ async fn each_file_of_the_page_is_served_under_its_policy_and_all_together_are_s
         let name = entry.file_name().into_string().unwrap();
         let is_page = name == "index.html";
         let path = if is_page { "/".to_owned() } else { format!("/page/{name}") };
-        // The page needs no key.
         let answer = world.send("GET", &path, &[], "").await;
         assert_eq!(answer.status, 200, "{path}");
         assert_eq!(answer.bytes, std::fs::read(entry.path()).unwrap(), "{path}");
@@ -33,8 +31,8 @@ async fn each_file_of_the_page_is_served_under_its_policy_and_all_together_are_s
         };
         assert_eq!(answer.headers["content-type"], kind);
         assert_eq!(answer.headers["content-security-policy"], POLICY);
-        // The policy would block inline code, and the page must not load from other addresses. SVG
-        // namespaces are the exception, because nothing is loaded from them.
+        // The policy would block inline code, and the page must not load from other addresses.
+        // Nothing is loaded from SVG namespaces.
         let own = answer.text.replace("http://www.w3.org/2000/svg", "");
         for foreign in ["<style", " style=", " onclick=", "innerHTML", "http://", "eval("] {
             assert!(!own.contains(foreign), "{path} has {foreign}");

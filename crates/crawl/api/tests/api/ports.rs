@@ -10,7 +10,6 @@ const GOOD: &str = "http://a.test:8081/";
 /// port.
 const BAD: [&str; 3] = ["http://a.test:9000/", "http://a.test/", "https://a.test:25/"];
 
-/// Returns the lines that a response rejects because of their port.
 fn refused(answer: &Value) -> Vec<u64> {
     let refused = answer["refused"].as_array().unwrap().iter();
     refused
@@ -48,7 +47,6 @@ async fn a_port_that_the_key_may_not_use_is_rejected_on_every_path() {
 
     let settings = world.get(&key, "/v1/settings").await.expect(200);
     assert_eq!(settings["key"]["ports"], json!([443, 8081]));
-    // On every worker, the key's crawls follow links only to these ports.
     let ports = world.sql("select distinct settings -> 'ports' from everytab.crawls");
     assert_eq!(ports, "[443, 8081]");
 }

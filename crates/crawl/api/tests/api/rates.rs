@@ -37,7 +37,6 @@ async fn a_rate_applies_to_all_crawls_of_the_key_or_to_one() {
     let one = json!({ "crawl": id, "min_delay_ms": 500 });
     world.post(&key, PATH, &one).await.expect(200);
     assert_eq!(of_crawl(&world), "0.5 500");
-    // null resets the value.
     let answer = world.post(&key, PATH, &json!({ "crawl": id, "rate": null })).await.expect(200);
     assert_eq!(answer, json!({ "crawl": id, "rate": null }));
     world.post(&key, PATH, &json!({ "min_delay_ms": null })).await.expect(200);
@@ -64,7 +63,6 @@ async fn rates_beyond_the_operators_limits_change_nothing() {
         }
     }
     assert_eq!((of_owner(&world).as_str(), of_crawl(&world).as_str()), ("", ""));
-    // This is the maximum that the operator allows.
     let most = json!({ "rate": 10, "min_delay_ms": 500 });
     world.post(&key, PATH, &most).await.expect(200);
 }

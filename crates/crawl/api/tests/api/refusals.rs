@@ -8,10 +8,8 @@ use serde_json::json;
 
 use crate::world::{World, generous};
 
-/// Number of requests of each kind.
 const REPEATS: usize = 20;
 
-/// Returns the service's sessions in Postgres.
 fn sessions(world: &World) -> BTreeSet<String> {
     let pids = world.sql(
         "select pid from pg_stat_activity

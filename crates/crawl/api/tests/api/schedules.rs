@@ -35,10 +35,8 @@ async fn schedules_can_be_added_read_and_removed() {
     for operators in ["store", "owner", "links", "weekdays"] {
         assert_eq!(shown.get(operators), None, "{operators}");
     }
-    // The scope `list` means the seeds' sites.
     let sites = "select jsonb_array_length(settings->'list_sites') from everytab.schedules";
     assert_eq!(world.sql(sites), "2");
-    // Without a name, the schedule's name is its ID.
     let body = json!({ "every": "24h", "urls": ["a.test"] });
     let other = world.post(&key, PATH, &body).await.expect(201);
     assert_eq!(other["name"], other["id"]);
@@ -70,7 +68,6 @@ async fn a_due_schedule_starts_a_crawl_or_stores_the_error() {
     let crawl = format!("/v1/crawls/{}", shown["last_crawl"].as_str().unwrap());
     let found = world.get(&key, &crawl).await.expect(200);
     assert_eq!((&found["seeds"], &found["budget_left"]), (&json!(2), &json!(50)));
-    // The last crawl has not ended, so this one is skipped.
     assert_eq!(fire(), "0");
     assert_eq!(world.get(&key, &path).await.expect(200)["skipped"], 1);
     world.post(&key, &format!("{crawl}/cancel"), &json!({})).await.expect(200);
@@ -169,7 +166,6 @@ async fn schedules_are_not_found_with_another_or_a_revoked_key() {
         world.delete(&other, path).await.expect_problem(404, "not_found");
     }
     assert_eq!(world.get(&other, PATH).await.expect(200)["schedules"], json!([]));
-    // Names are unique per key.
     world.post(&other, PATH, &daily()).await.expect(201);
     world.get(&key, &path).await.expect(200);
     assert!(world.owner.revoke_key(&key[3..15]).await.unwrap());

@@ -1,5 +1,5 @@
-//! Compares a value with a schema in the description. This module knows the JSON Schema keywords
-//! that the description uses, and panics on any other. It does not check `propertyNames`.
+//! Compares a value with a schema in the description. Panics on JSON Schema keywords that the
+//! description does not use.
 
 use serde_json::Value;
 
@@ -7,7 +7,6 @@ use serde_json::Value;
 const REMARKS: [&str; 7] =
     ["description", "example", "examples", "title", "format", "deprecated", "default"];
 
-/// Returns the parts of a value that do not match a schema, each with its location.
 pub(crate) fn problems_of(whole: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     compare(whole, schema, value, "$", &mut found);
@@ -87,7 +86,6 @@ fn compare(whole: &Value, schema: &Value, value: &Value, place: &str, found: &mu
     }
 }
 
-/// Checks that each field of an object is described and matches its description.
 fn properties(whole: &Value, schema: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
     let described = schema["properties"].as_object().unwrap();
     for (name, inner) in value.as_object().into_iter().flatten() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// Creates an indexed crawl with pages that have these hosts, titles and texts. Returns its ID.
+/// Creates an indexed crawl with pages that have these hosts, titles and texts.
 async fn searched(world: &World, key: &str, pages: &[(&str, &str, &str)]) -> String {
     let body = json!({ "urls": ["https://seed.test/"], "settings": { "search": "on" } });
     let started = world.post(key, "/v1/crawls", &body).await.expect(201);
@@ -63,11 +63,9 @@ async fn pages_with_the_words_are_found_best_first_with_snippets() {
     assert_eq!(urls(&get("q=%22lazy+dog%22").await), ["https://c.test:8443/2"]);
     assert_eq!(urls(&get("q=fox+-quick+-long").await), ["https://b.test:8443/1"]);
     assert_eq!(urls(&get("q=dog+or+quick").await).len(), 2);
-    // A query without words has no results.
     for nothing in ["-", "!!!", "%26%7C%3A*()", "'", "%00", "%22"] {
         assert_eq!(urls(&get(&format!("q={nothing}")).await).len(), 0, "{nothing}");
     }
-    // Read all result pages. Each result is returned once.
     let mut all = Vec::new();
     let mut after = String::new();
     loop {

@@ -18,7 +18,6 @@ async fn a_submitted_url_gets_an_id_for_reading_its_state() {
     assert_eq!(found["crawl"], accepted["crawl"]);
     let again = world.post(&key, "/v1/url", &body).await.expect(202);
     assert_eq!(again["id"], accepted["id"], "the same URL of the same crawl has the same id");
-    // The key's standing crawl fetches only submitted URLs.
     let crawl = accepted["crawl"].as_str().unwrap();
     let crawl = world.get(&key, &format!("/v1/crawls/{crawl}")).await.expect(200);
     assert_eq!(crawl["settings"]["scope"], "page");

@@ -9,7 +9,6 @@ use tokio::time::timeout;
 
 use crate::world::{Answer, World};
 
-/// Maximum number of waiting requests per key.
 const SEATS: usize = 32;
 
 /// Sends one request more than a key may have waiting. Returns the others when one was rejected.
@@ -38,7 +37,6 @@ async fn waits_for_a_url_a_crawl_and_a_feed_end_with_their_events() {
         format!("/v1/crawls/{crawl}/feed?wait=50"),
     ];
     let mut waiting = Box::pin(join_all(paths.iter().map(|path| world.get(&key, path))));
-    // No request gets a response before its event.
     assert!(timeout(Duration::from_millis(1_500), &mut waiting).await.is_err());
     world.post(&key, &format!("/v1/crawls/{crawl}/cancel"), &json!({})).await.expect(200);
     let [url, state, feed] = <[_; 3]>::try_from(waiting.await).unwrap();
@@ -47,10 +45,31 @@ async fn waits_for_a_url_a_crawl_and_a_feed_end_with_their_events() {
     assert_eq!(state.expect(200)["state"], "ended");
     let feed = feed.expect(200);
     assert_eq!((&feed["crawl_state"], &feed["fetches"]), (&json!("ended"), &json!([])));
-    // A request for an ended crawl does not wait.
     for path in &paths {
         world.get(&key, path).await.expect(200);
     }
+}
+
+#[tokio::test]
+async fn waits_end_when_their_key_is_revoked() {
+    let world = World::new().await;
+    let key = world.key().await;
+    let deep = json!({ "url": "a.test", "depth": 1 });
+    let opened = world.post(&key, "/v1/url", &deep).await.expect(202);
+    let (url, crawl) = (opened["id"].as_str().unwrap(), opened["crawl"].as_str().unwrap());
+    let paths = [
+        format!("/v1/url/{url}?wait=50"),
+        format!("/v1/crawls/{crawl}?wait=50"),
+        format!("/v1/crawls/{crawl}/feed?wait=50"),
+    ];
+    let began = Instant::now();
+    let mut waiting = Box::pin(join_all(paths.iter().map(|path| world.get(&key, path))));
+    assert!(timeout(Duration::from_millis(1_500), &mut waiting).await.is_err());
+    assert!(world.owner.revoke_key(&key[3..15]).await.unwrap());
+    for answer in waiting.await {
+        answer.expect_problem(401, "unauthorized");
+    }
+    assert!(began.elapsed() < Duration::from_secs(50), "the waits did not end with the key");
 }
 
 #[tokio::test]
@@ -75,7 +94,6 @@ async fn a_submission_can_wait_for_its_result() {
     world.post(&key, &format!("/v1/crawls/{crawl}/cancel"), &json!({})).await.expect(200);
     let settled = in_time("the answer", waiting).await.expect(200);
     assert_eq!((&settled["state"], &settled["crawl"]), (&json!("left"), &json!(crawl)));
-    // If a submitted URL is still due when the wait ends, the response is the usual 202.
     let due = world.post(&key, "/v1/url?wait=0.1", &json!({ "url": "b.test" })).await.expect(202);
     assert_eq!(due["state"], "due");
     let wrong = world.post(&key, "/v1/url?wait=61", &json!({ "url": "b.test" })).await;

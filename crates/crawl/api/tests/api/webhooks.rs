@@ -144,8 +144,7 @@ async fn a_key_has_ten_webhooks() {
     assert_eq!(refused["detail"], "the limit is 10");
 }
 
-/// The events that Postgres writes match the description. In an event, a URL has the same ID as in
-/// the response to its submission.
+/// In an event, a URL has the same ID as in the response to its submission.
 #[tokio::test]
 async fn each_event_matches_the_description() {
     let world = World::new().await;
@@ -157,7 +156,6 @@ async fn each_event_matches_the_description() {
     let url = "https://a.test/page";
     let submitted = world.post(&key, "/v1/url", &json!({ "url": url })).await.expect(202);
     let parsed = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
-    // Postgres stores hashes as signed numbers.
     let kept = |hash: u64| (hash ^ (1 << 63)).cast_signed();
     let (host, hash) = (kept(site_hash(parsed.host())), kept(parsed.hash().0));
     let tell = |record: &str| {

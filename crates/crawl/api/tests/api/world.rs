@@ -26,7 +26,6 @@ pub(crate) struct World {
     _folder: Option<TempDir>,
 }
 
-/// The service's response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub status: StatusCode,
@@ -106,7 +105,7 @@ impl World {
         Self { _folder: Some(folder), ..Self::with_store(&store).await }
     }
 
-    /// Like [`Self::new`], but with this store for the keys' crawls.
+    /// The keys' crawls write to this store.
     pub(crate) async fn with_store(store: &str) -> Self {
         let server = shared_for_tests();
         let database = server.fresh_database(Some(&template()));
@@ -134,7 +133,6 @@ impl World {
         Self { owner, base, stop, api, database, client, _folder: None }
     }
 
-    /// Creates a key with these limits. Returns it in the form that clients send.
     pub(crate) async fn key_with(&self, limits: NewApiKey) -> String {
         let mut random = [0; KEY_RANDOM_BYTES];
         for part in random.chunks_mut(16) {
@@ -156,7 +154,6 @@ impl World {
         shared_for_tests().psql(&self.database, statement).unwrap().trim().to_owned()
     }
 
-    /// Sends any request.
     pub(crate) async fn send(
         &self,
         method: &str,
@@ -203,15 +200,13 @@ impl World {
         self.send("DELETE", path, &[("authorization", &format!("Bearer {key}"))], "").await
     }
 
-    /// Sends a `text/plain` body.
     pub(crate) async fn post_lines(&self, key: &str, path: &str, lines: &str) -> Answer {
         let bearer = format!("Bearer {key}");
         let headers = [("authorization", bearer.as_str()), ("content-type", "text/plain")];
         self.send("POST", path, &headers, lines).await
     }
 
-    /// Starts a crawl with one page that is never fetched, because there is no worker. Returns its
-    /// ID.
+    /// Starts a crawl with one page that is never fetched, because there is no worker.
     pub(crate) async fn crawl(&self, key: &str) -> String {
         let body = serde_json::json!({ "urls": ["https://a.test/"] });
         let started = self.post(key, "/v1/crawls", &body).await.expect(201);

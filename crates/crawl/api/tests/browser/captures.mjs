@@ -1,9 +1,8 @@
 // Opens captures in real browsers. Usage: captures.mjs SERVICE KEY NAMES.
 //
-// A proxy on loopback adds the key, which a browser would not send. On some paths it removes two
-// headers, like a misconfigured proxy. Invariants: the test's own page comes from this proxy, so it
-// has the same origin as the captures, which is the worst case. All requests that captures send to
-// the proxy are recorded.
+// A proxy on loopback adds the key, which a browser would not send, and on some paths removes two
+// headers, like a misconfigured proxy. The test's own page comes from this proxy, so that it has
+// the captures' origin, which is the worst case.
 
 import assert from "node:assert/strict";
 import http from "node:http";
@@ -61,8 +60,8 @@ const own = `http://127.0.0.1:${server.address().port}`;
 const settle = () => new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
 
 /**
- * Opens captures in frames, objects and images of the proxy's own page, with and without the
- * header.
+ * Opens captures in frames, objects and images of the proxy's own page, with and without
+ * `Content-Disposition`.
  */
 async function inFrames(page, open) {
   await open(`${own}/frames`);

@@ -1,8 +1,6 @@
 //! Sends pages to a classifier, which is a program that listens on a unix socket on this host.
 //!
-//! Each page uses one connection: one line is sent, and one line is received within 200 ms. If a
-//! classifier fails to do this, the page is kept and the failure is counted. This module does not
-//! depend on the meaning of a reply.
+//! Each page uses one connection, on which one line is sent and one is received.
 
 use std::{io, time::Duration};
 
@@ -24,16 +22,13 @@ static PERMITS: Semaphore = Semaphore::const_new(MAX_QUESTIONS);
 /// The reason why a classifier returned no verdict, as metrics count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClassifierFailure {
-    /// The time limit was reached.
     Timeout,
     /// The socket cannot be reached, or the connection closed without a reply.
     Unreachable,
-    /// The reply is malformed.
     Invalid,
 }
 
 impl ClassifierFailure {
-    /// Returns the metrics label.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Timeout => "timeout",
@@ -43,7 +38,6 @@ impl ClassifierFailure {
     }
 }
 
-/// Sends a request to a classifier, and parses the reply.
 pub(crate) async fn classify(
     socket: &str,
     question: &ClassifierRequest<'_>,
@@ -66,7 +60,7 @@ async fn exchange(socket: &str, line: &[u8]) -> io::Result<Vec<u8>> {
     let mut stream = UnixStream::connect(socket).await?;
     stream.write_all(line).await?;
     let mut reply = Vec::new();
-    // Read one byte more than the maximum, because a longer reply is invalid.
+    // Read one byte more than the maximum, so that a longer reply is recognized as invalid.
     let most = MAX_ANSWER_BYTES as u64 + 1;
     BufReader::new(stream).take(most).read_until(b'\n', &mut reply).await?;
     Ok(reply)
@@ -82,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// A classifier that reads a line and then does something with the connection.
+    /// Starts a classifier that reads a line and then runs `reply`.
     fn classifier<F: Future<Output = ()> + Send>(
         reply: impl Fn(UnixStream, String) -> F + Send + Sync + 'static,
     ) -> (TempDir, PathBuf) {
@@ -133,7 +127,7 @@ mod tests {
         });
         assert_eq!(classified(&lies).await, Err(ClassifierFailure::Invalid));
         let (_endless, endless) = classifier(|mut stream, _| async move {
-            // The client stops reading after the maximum reply length, which makes this write fail.
+            // The client stops reading after the maximum reply length, so this write fails.
             while stream.write_all(&[b'x'; 4_096]).await.is_ok() {}
         });
         assert_eq!(classified(&endless).await, Err(ClassifierFailure::Invalid));

@@ -1,6 +1,4 @@
 //! Decides whether a fetched page is kept, by its crawl's filters and the page's robots directives.
-//!
-//! This module does not depend on how a page is recorded.
 
 use everytab_filters::{ClassifierRequest, Decision, FilterVerdict, PageContent, language_of};
 use everytab_frontier::{CanonicalUrl, ParameterList};
@@ -9,35 +7,25 @@ use everytab_webpage::RobotsDirectives;
 use super::classifier_client::classify;
 use crate::{crawl::Crawl, metrics, readable::ReadableResponse};
 
-/// The outcome for a page with a `noarchive` directive.
 pub(crate) const NOARCHIVE: &str = "noarchive";
 
-/// The content of a parsed page.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReadPage {
-    /// The page's title.
     pub title: String,
-    /// The page's visible text. If the page is not HTML, this is empty unless a filter or the
-    /// search needs it.
+    /// Visible text. Empty if the page is not HTML and neither a filter nor the search needs it.
     pub text: String,
-    /// The page's robots directives.
     pub robots: RobotsDirectives,
 }
 
-/// The decision about a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Judgement {
-    /// The outcome if the page's body is not stored. `None` if it is stored.
     pub refused: Option<&'static str>,
     /// Whether the page's links are ignored: neither followed nor counted.
     pub is_dropped: bool,
-    /// Whether the page's links to other pages are not followed.
     pub is_nofollow: bool,
-    /// The language of the page's text, if a filter needs it.
     pub language: Option<&'static str>,
 }
 
-/// Decides about a page.
 pub(crate) async fn judge(
     crawl: &Crawl,
     url: &str,

@@ -1,5 +1,4 @@
-//! Tests how an origin's responses determine its robots.txt and pauses, and when its URLs are given
-//! up.
+//! Tests of robots.txt files, pauses, and origins that are given up.
 
 use everytab_frontier::UrlHash;
 

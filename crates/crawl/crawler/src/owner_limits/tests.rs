@@ -1,4 +1,4 @@
-//! Tests of owners' rates and robots rules, as the scheduler applies them.
+//! Tests of owners' rates and robots rules.
 
 use chrono::Utc;
 use everytab_fetcher::Outcome;
@@ -70,7 +70,6 @@ fn a_rate_is_divided_among_holders_and_applied_per_owner_and_crawl() {
     let later = now + Duration::from_secs(20);
     assert!((19..=21).contains(&let_through(&mut gates, "a", 2, later, 10)));
     assert_eq!(gates.open_at("b", 3), None);
-    // A rate that was removed or raised no longer applies.
     let slow = [OpenCrawl { rate: Some(0.001), ..open(1, "a") }];
     gates.set(&OwnerLimits::new(&slow, &[]), now);
     gates.took("a", 1, now);
@@ -123,7 +122,6 @@ fn an_override_applies_to_a_domain_and_the_hosts_below_it() {
     assert_eq!(owner_limits.overrides("b", "x.com").count(), 0);
 }
 
-/// Generates valid and invalid lines of robots.txt.
 fn lines() -> impl Strategy<Value = String> {
     let path = prop_oneof!["/[ab/*$]{0,6}", "[ -~]{0,12}"];
     let line = prop_oneof![
@@ -137,8 +135,6 @@ fn lines() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// With any override, the allowed paths are a subset of those allowed without it, and no delay
-    /// is shorter.
     #[test]
     fn an_override_never_loosens_rules(
         robots in lines(),

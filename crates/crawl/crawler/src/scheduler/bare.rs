@@ -1,9 +1,8 @@
-//! Handles bare seeds: seeds that were submitted without a scheme. They get https. If no TLS
-//! connection can be made, the http URL is requested, too. The https URL is given up once http has
-//! responded.
+//! Handles seeds that were submitted without a scheme. They get https. If no TLS connection can be
+//! made, the http URL is requested, too.
 //!
-//! Until then the https URL stays pending, because the outage may be short, and because http may
-//! redirect to https. Both URLs have a row. The row for http names the https URL as its referrer.
+//! The https URL stays pending until http has responded, because the outage may be short, and
+//! because http may redirect to https. Both URLs get a row.
 
 use std::sync::Arc;
 
@@ -14,7 +13,6 @@ use everytab_frontier::{CanonicalUrl, FinalState, Origin, PendingUrl};
 use crate::scheduler::state::Scheduler;
 
 impl Scheduler {
-    /// Adds http URLs for bare seeds whose origins accept no TLS connection.
     pub(super) fn fall_back_to_http(&mut self, host_hash: u64, crawl: i32) {
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
         let context = Arc::clone(&self.context);
@@ -25,9 +23,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns the https URL that this http result replaces, with the outcome of its last attempt.
-    /// `None` if there is no such URL, if http did not respond, or if http redirects to the https
-    /// URL.
+    /// Returns the https URL that this http result replaces, with its last outcome. `None` if http
+    /// did not respond, or redirects to the https URL.
     pub(super) fn superseded_by(&self, row: &FetchRow) -> Option<(PendingUrl, Outcome)> {
         let is_over_http = row.url.starts_with("http://");
         let is_forbidden = row.outcome == Outcome::RobotsDisallowed.as_str();
@@ -47,7 +44,6 @@ impl Scheduler {
         (!is_target).then_some((pending, outcome))
     }
 
-    /// Records the outcome of an https URL that an http URL replaces.
     pub(super) fn end_superseded(
         &mut self,
         (host_hash, crawl): (u64, i32),

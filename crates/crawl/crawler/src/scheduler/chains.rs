@@ -1,10 +1,8 @@
 //! Follows redirects within a host, with the cookies that the host sets along the way.
 //!
-//! A redirect's target is the crawl's next request to the host, as soon as the target may be
-//! requested. A chain ends without its target if the target is already fetched or out of scope, or
-//! if the page limit is reached. Its URLs are then recorded as redirects. If a chain waits for too
-//! long, it starts again while its first URL has retries left. Each URL in a loop is recorded as a
-//! redirect loop.
+//! A redirect's target is the crawl's next request to the host. If the target cannot be requested,
+//! the chain's URLs are recorded as redirects. If a chain waits for too long, it starts again while
+//! its first URL has retries left. Each URL in a loop is recorded as a redirect loop.
 
 use std::{
     iter,
@@ -22,20 +20,17 @@ use crate::{
     scheduler::state::{ChainedFetch, OnUploaded, Scheduler},
 };
 
-/// Maximum chains per host and crawl. A host has several chains only while their targets are
-/// retried. A further chain starts again after a pause.
+/// Maximum chains per host and crawl. A further chain starts again after a pause.
 const MAX_CHAINS_PER_HOST: usize = 16;
 
 impl Scheduler {
-    /// Returns the URLs that a host's chains request next, in hash order.
     pub(super) fn targets_of(&self, crawl: i32, host_hash: u64) -> Vec<UrlHash> {
         let key = |target| ChainKey { crawl, host_hash, target: UrlHash(target) };
         let chains = self.state.chains.range(key(0)..=key(u64::MAX));
         chains.map(|(key, _)| key.target).collect()
     }
 
-    /// Returns a URL as its redirect chain spells it, with the chain's cookies. A URL without a
-    /// chain is returned unchanged.
+    /// Returns a URL as its redirect chain spells it, with the chain's cookies.
     pub(super) fn in_chain(
         &self,
         host_hash: u64,
@@ -66,7 +61,6 @@ impl Scheduler {
         self.end(chain, outcome);
     }
 
-    /// Extends the chain when a URL redirects on its host, or starts one.
     pub(super) fn chain_redirected(
         &mut self,
         host_hash: u64,
@@ -105,14 +99,14 @@ impl Scheduler {
         self.state.chains.insert(next, chain);
     }
 
-    /// Ends the chain that leads to a URL, because this URL is not requested now.
+    /// Call this if the chain's target will not be requested.
     pub(super) fn end_chain(&mut self, host_hash: u64, crawl: i32, target: UrlHash) {
         if let Some(chain) = self.state.chains.remove(&ChainKey { crawl, host_hash, target }) {
             self.end(chain, None);
         }
     }
 
-    /// Ends a crawl's waiting chains in a slot, because no page is left for their targets.
+    /// Call this if no page is left for the chains' targets.
     pub(super) fn end_chains_of(&mut self, crawl: i32, slot: i16) {
         let is_one = |key: &ChainKey| {
             let host = self.state.hosts.get(&key.host_hash);
@@ -125,8 +119,7 @@ impl Scheduler {
         }
     }
 
-    /// Restarts chains whose fetches have waited for too long, or whose sites are suspended and
-    /// cannot finish them soon.
+    /// Restarts chains that have waited for too long, or that suspended sites cannot finish soon.
     pub(super) fn restart_stale_chains(&mut self) {
         let is_full = self.is_full();
         let waiting = self.state.chains.iter().filter(|(key, _)| !self.is_in_flight(key));
@@ -146,9 +139,8 @@ impl Scheduler {
         }
     }
 
-    /// Requests a chain's URLs again after a pause. Otherwise a page behind a cookie wall would be
-    /// recorded as a redirect. This counts as a retry of the chain's first URL. If this URL has no
-    /// retries left, the chain's URLs are recorded as redirects.
+    /// Requests a chain's URLs again after a pause, because otherwise a page behind a cookie wall
+    /// would be recorded as a redirect. This costs the first URL a retry.
     fn restart(&mut self, key: ChainKey, chain: RedirectChain<ChainedFetch>, pause: Duration) {
         let ChainKey { crawl, host_hash, .. } = key;
         let first = chain.fetched_urls().next();
@@ -168,20 +160,17 @@ impl Scheduler {
         self.schedule_host(host_hash, Instant::now());
     }
 
-    /// Returns whether the request that a chain leads to is in flight.
     fn is_in_flight(&self, key: &ChainKey) -> bool {
         let state = self.known_in(key.crawl, key.host_hash);
         state.is_some_and(|state| state.is_in_flight(key.target))
     }
 
-    /// Returns whether a chain on a host leads to a URL that waits only for the host's delay.
     pub(super) fn has_due_chain(&self, crawl: i32, host_hash: u64) -> bool {
         let targets = self.targets_of(crawl, host_hash).into_iter();
         let mut keys = targets.map(|target| ChainKey { crawl, host_hash, target });
         keys.any(|key| self.is_due(&key))
     }
 
-    /// Returns whether a chain's target waits only for its host's delay.
     fn is_due(&self, key: &ChainKey) -> bool {
         let state = self.known_in(key.crawl, key.host_hash);
         let host = self.state.hosts.get(&key.host_hash);
@@ -196,7 +185,7 @@ impl Scheduler {
         !is_paused && state.is_due(key.target, unix_s(now))
     }
 
-    /// Records a chain's fetches. If `outcome` is given, it replaces their own outcomes.
+    /// `outcome` replaces the fetches' own outcomes.
     fn end(&mut self, chain: RedirectChain<ChainedFetch>, outcome: Option<Outcome>) {
         let mut fetches = chain.end();
         if let Some(outcome) = outcome {
@@ -209,7 +198,7 @@ impl Scheduler {
     }
 
     /// Records fetches together once all their records are uploaded. If one of them is urgent, all
-    /// are handled as urgent.
+    /// are.
     fn record_chained(&mut self, mut fetches: Vec<ChainedFetch>) {
         let is_urgent = fetches.iter().any(|fetch| fetch.unrecorded.is_urgent);
         for record in fetches.iter_mut().filter_map(|fetch| fetch.record.as_mut()) {
@@ -227,8 +216,7 @@ impl Scheduler {
         }
     }
 
-    /// Keeps a URL pending, because it will be requested again. No row will refer to the record of
-    /// the earlier request.
+    /// Requests the fetch's URL again. No row will refer to the record of the first request.
     fn request_again(&mut self, ChainedFetch { record, unrecorded }: ChainedFetch) {
         self.forget_fetch(&unrecorded);
         self.changed(unrecorded.row.crawl, unrecorded.row.host_hash);

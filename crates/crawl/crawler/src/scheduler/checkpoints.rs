@@ -32,19 +32,19 @@ use crate::{
     slot::{SlotChanges, links_rows},
 };
 
-/// Maximum checkpoints for a slot's fetches per `record_after`, which is one every ten seconds.
+/// A slot with unrecorded fetches sends at least this many checkpoints per `record_after`, one
+/// every ten seconds by default.
 const CHECKPOINTS_PER_ARCHIVE: u32 = 3;
 /// If an upload takes longer than this many times `record_after` (2 x 30 s), its crawl sends no
 /// requests.
 const SLOW_UPLOAD: u32 = 2;
-/// Maximum fetches per host and crawl that may wait for a robots.txt upload, at some hundred bytes
-/// each. When this is reached, no more of the host's URLs are fetched.
+/// Maximum fetches per host and crawl that may wait for a robots.txt upload. Above it, the crawl
+/// sends no requests to the host, because these fetches are in memory.
 const MAX_AWAITING_ROBOTS: usize = 1_000;
 /// Pause before a checkpoint is sent again after a transient error.
 const SEND_AGAIN: Duration = Duration::from_secs(1);
 
 impl Scheduler {
-    /// Applies a function to a host's state in a crawl. `None` if this state is not loaded.
     pub(super) fn state_of<T>(
         &mut self,
         crawl: i32,
@@ -57,7 +57,6 @@ impl Scheduler {
         site.hosts.get_mut(&host_hash).map(act)
     }
 
-    /// Marks a host's state in a crawl as changed.
     pub(super) fn changed(&mut self, crawl: i32, host_hash: u64) {
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
         if let Some(slot) = self.state.slots.get_mut(&host.slot) {
@@ -65,12 +64,10 @@ impl Scheduler {
         }
     }
 
-    /// Makes a URL pending again, as if it had not been taken.
     pub(super) fn put_back(&mut self, host_hash: u64, crawl: i32, pending: &PendingUrl) {
         self.state_of(crawl, host_hash, |state| state.put_back(pending.hash));
     }
 
-    /// Releases the page reserved for a request.
     pub(super) fn release_reserved_page(
         &mut self,
         fence: SlotFence,
@@ -83,7 +80,6 @@ impl Scheduler {
         }
     }
 
-    /// Returns a host's current delay in a crawl.
     pub(super) fn delay_of(&self, host_hash: u64, crawl: &Crawl) -> Duration {
         let delay = self.state.hosts.get(&host_hash).and_then(|host| {
             let client = host.client.as_ref()?;
@@ -92,9 +88,8 @@ impl Scheduler {
         delay.unwrap_or_default()
     }
 
-    /// Marks the URLs of a host's fetches as finished, in one checkpoint. Call this when their
-    /// records are uploaded, or when they have none. If the robots.txt of their origins was fetched
-    /// for this crawl, this also waits until its record is uploaded.
+    /// Marks the URLs of fetches as finished, all in one checkpoint. Fetches wait here while their
+    /// origin's robots.txt record is not uploaded.
     pub(super) fn record_fetches(&mut self, fetches: Vec<UnrecordedFetch>) {
         let Some(first) = fetches.first() else { return };
         let (fence, crawl, host_hash) = (first.fence, first.row.crawl, first.row.host_hash);
@@ -119,22 +114,18 @@ impl Scheduler {
         }
     }
 
-    /// Uploads a crawl's robots.txt archive for a slot now.
     pub(super) fn upload_robots(&mut self, crawl: i32, slot: i16) {
         if let Some((crawl, _)) = self.state.crawls.get(&crawl) {
             self.state.unwritten.push(ArchiveCommand::UploadRobots(Arc::clone(crawl), slot));
         }
     }
 
-    /// Returns whether so many fetches wait for a host's robots.txt in a crawl that no more URLs
-    /// may be fetched there.
     pub(super) fn has_many_awaiting_robots(&self, host_hash: u64, crawl: i32) -> bool {
         let waiting = self.state.awaiting_robots.get(&host_hash).into_iter().flatten();
         let of_crawl = waiting.flatten().filter(|fetch| fetch.row.crawl == crawl);
         of_crawl.count() >= MAX_AWAITING_ROBOTS
     }
 
-    /// Marks a URL as finished, and adds its fetch to the slot's changes.
     fn finish_fetch(&mut self, fetch: UnrecordedFetch) {
         let UnrecordedFetch {
             fence,
@@ -176,8 +167,7 @@ impl Scheduler {
         }
     }
 
-    /// Handles an uploaded record. Records its fetch, or lets the next checkpoint store its
-    /// robots.txt. Returns the fence of its slot if this worker still holds this slot.
+    /// Returns the slot's fence if this worker still holds the slot.
     pub(super) fn record_uploaded(
         &mut self,
         record: UploadedRecord<OnUploaded>,
@@ -219,7 +209,6 @@ impl Scheduler {
         Some(fence)
     }
 
-    /// Handles a fetch that has no record, or whose record is uploaded or lost.
     pub(super) fn fetch_uploaded(
         &mut self,
         fetch: UnrecordedFetch,
@@ -233,9 +222,8 @@ impl Scheduler {
         }
     }
 
-    /// Handles a robots.txt record that was uploaded, is lost, or cannot be written. The next
-    /// checkpoint may store this robots.txt, and the fetches that waited for it are recorded. If
-    /// the record is lost, the robots.txt is fetched again, and then the URLs of these fetches.
+    /// If the record is lost, the robots.txt and the URLs that waited for it are fetched again,
+    /// because a fetch must not be recorded without its robots.txt.
     fn robots_uploaded(&mut self, robots: &RobotsRecord, is_lost: bool) {
         let RobotsRecord { fence, host_hash, crawl, origin } = robots;
         if let Some(slot) = self.state.slots.get_mut(&fence.slot) {
@@ -257,7 +245,6 @@ impl Scheduler {
         }
     }
 
-    /// Finds the crawls whose uploads take too long, so that they send no requests.
     pub(super) fn check_slow_uploads(&mut self) {
         let patience = self.settings.record_after * SLOW_UPLOAD;
         let late = self.pending_uploads.stalled_crawls(patience, Instant::now());
@@ -267,7 +254,6 @@ impl Scheduler {
         self.state.stalled_crawls = late;
     }
 
-    /// Makes the URLs of these fetches pending again.
     fn fetch_again(&mut self, fetches: &[UnrecordedFetch]) {
         for fetch in fetches {
             self.forget_fetch(fetch);
@@ -275,7 +261,6 @@ impl Scheduler {
         }
     }
 
-    /// Makes a fetch's URL pending again, and releases its reserved page.
     pub(super) fn forget_fetch(&mut self, fetch: &UnrecordedFetch) {
         let (crawl, hash) = (fetch.row.crawl, UrlHash(fetch.row.url_hash));
         self.state_of(crawl, fetch.row.host_hash, |state| state.put_back(hash));
@@ -286,8 +271,7 @@ impl Scheduler {
         }
     }
 
-    /// Sends due checkpoints. If the scheduler is idle or stopping, uploads all archives and sends
-    /// all checkpoints. Work that exceeds the time slice continues in the next iteration.
+    /// Work that exceeds the time slice continues in the next iteration.
     pub(super) fn record(&mut self) {
         let is_idle = self.is_idle() || self.state.is_stopping;
         // An isolated slot fetches its next URL only after the last record is uploaded, so upload
@@ -328,7 +312,6 @@ impl Scheduler {
         self.state.has_more_to_record = sent < due;
     }
 
-    /// Sends a slot's checkpoint.
     fn checkpoint(&mut self, fence: SlotFence) {
         let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
         slot.is_recording = true;
@@ -372,8 +355,7 @@ impl Scheduler {
         });
     }
 
-    /// Takes the changes to a host's state in a crawl. `None` if nothing changed, or if this state
-    /// is not loaded.
+    /// `None` if nothing changed or the state is not loaded.
     fn changes_of(&mut self, crawl: i32, host_hash: u64) -> Option<StateChanges> {
         let patience = self.state.crawls.get(&crawl).map(|(crawl, _)| self.patience_of(crawl))?;
         let host = self.state.hosts.get(&host_hash)?;
@@ -382,7 +364,6 @@ impl Scheduler {
         state.take_changes(|origin| host.paused_until_s(origin, patience))
     }
 
-    /// Handles the reply to a checkpoint. `sizes` are its chunks' sizes.
     pub(super) fn checkpointed(
         &mut self,
         fence: SlotFence,
@@ -414,7 +395,6 @@ impl Scheduler {
         }
     }
 
-    /// Schedules a slot's hosts that waited for a checkpoint.
     fn schedule_awaiting(&mut self, slot: i16) {
         let hosts = self.state.hosts.iter_mut();
         let hosts: Vec<u64> = hosts
@@ -431,7 +411,6 @@ impl Scheduler {
     }
 }
 
-/// Sends a checkpoint until Postgres replies, or the lease is over.
 async fn send(
     coordinator: &Coordinator,
     checkpoint: &Checkpoint,
@@ -471,11 +450,10 @@ async fn packed(
     packing.await.map_err(|error| Error::Unexpected(format!("packing: {error}")))
 }
 
-/// Returns a chunk's row.
 fn chunk_row(crawl: i32, host_hash: u64, packed: Packed) -> ChunkRow {
     let number = |value: u64| i32::try_from(value).unwrap_or(i32::MAX);
-    // A host that is due now gets the current time as its due time. Hosts that have waited longer
-    // therefore come first.
+    // A host that is due now gets the current time as its due time, so that hosts that have waited
+    // longer come first.
     let at = |due_s: u64| DateTime::from_timestamp(i64::try_from(due_s).ok()?, 0);
     let at = |due_s: u64| at(due_s).filter(|_| due_s > 0).unwrap_or_else(Utc::now);
     let next_due = packed.next_due_s.map(at);

@@ -31,25 +31,20 @@ use crate::{
 const MAX_RECORDED_AT_ONCE: usize = 64;
 /// How long a host pauses after a local failure, and the whole worker after a disk failure.
 pub(super) const LOCAL_FAILURE_PAUSE: Duration = Duration::from_secs(15);
-/// Maximum records that wait to be written. When this is reached, no more requests start. Each
-/// record holds the fetcher's permit for its body.
+/// Maximum records that wait for the archive task. Above it no requests start, because each record
+/// holds its body in memory.
 const MAX_UNWRITTEN: usize = 256;
 
-/// The next action for a host.
 enum NextAction {
-    /// Start this fetch.
     Fetch(FetchTask),
-    /// Check the host again at this time.
     At(Instant),
-    /// Check the host again now, because URLs were recorded without a request, another crawl may
-    /// have a due URL, or the time slice is over.
+    /// Check the host again now: URLs were recorded without a request, another crawl may have a due
+    /// URL, or the time slice is over.
     Again,
-    /// Do nothing, because nothing is due.
     Nothing,
 }
 
 impl Scheduler {
-    /// Returns whether requests may start now.
     pub(super) fn can_start_fetch(&self) -> bool {
         let state = &self.state;
         let has_permits = state.requests.len() < self.context.fetcher.in_flight().limit;
@@ -59,12 +54,10 @@ impl Scheduler {
         has_permits && has_room && !is_paused && !state.is_stopping
     }
 
-    /// Returns whether too many records wait to be written, so no more requests may start.
     pub(super) fn has_too_many_unwritten(&self) -> bool {
         self.state.unwritten.len() >= MAX_UNWRITTEN
     }
 
-    /// Schedules a check of the host no later than `at`.
     pub(super) fn schedule_host(&mut self, host_hash: u64, at: Instant) {
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         if host.scheduled_at.is_none_or(|scheduled| at < scheduled) {
@@ -74,14 +67,12 @@ impl Scheduler {
         }
     }
 
-    /// Schedules checks of hosts no later than `at`.
     pub(super) fn schedule_hosts(&mut self, hosts: Vec<u64>, at: Instant) {
         for host in hosts {
             self.schedule_host(host, at);
         }
     }
 
-    /// Schedules checks of the hosts of some crawls now.
     pub(super) fn schedule_hosts_of(&mut self, is_one: impl Fn(i32) -> bool) {
         let hosts = self.state.hosts.iter();
         let hosts: Vec<u64> = hosts
@@ -91,15 +82,13 @@ impl Scheduler {
         self.schedule_hosts(hosts, Instant::now());
     }
 
-    /// Returns when the next host is due, taking rate limits into account. `None` if no host is
-    /// scheduled.
+    /// Returns when the next host is due under the rate limits.
     pub(super) fn next_wakeup(&self) -> Option<Instant> {
         let now = Instant::now();
         let open_at = |owner: &str, crawl| self.state.gates.open_at(owner, crawl).unwrap_or(now);
         self.state.due.next_at(open_at)
     }
 
-    /// Starts fetches of the hosts whose time has come.
     pub(super) fn start_due_fetches(&mut self) {
         if !self.can_start_fetch() {
             return;
@@ -143,7 +132,6 @@ impl Scheduler {
         }
     }
 
-    /// Decides the next action for a host.
     fn next_action(&mut self, host_hash: u64) -> NextAction {
         let crawls = match self.readiness(host_hash) {
             HostReadiness::Ready { crawls, .. } => crawls,
@@ -166,7 +154,6 @@ impl Scheduler {
         NextAction::At(at.unwrap_or_else(Instant::now))
     }
 
-    /// Decides the next action for a host that may get a request for this crawl.
     fn next_action_in(&mut self, host_hash: u64, crawl: &Arc<Crawl>) -> NextAction {
         for _ in 0..MAX_RECORDED_AT_ONCE {
             if self.state.dispatch_until.is_some_and(|until| Instant::now() >= until) {
@@ -209,8 +196,7 @@ impl Scheduler {
         NextAction::Again
     }
 
-    /// Decides the next action for a URL of an origin. `None` if this URL was recorded without a
-    /// request.
+    /// `None` if the URL was recorded without a request.
     fn next_action_for(
         &mut self,
         (host_hash, origin): (u64, Origin),
@@ -272,9 +258,8 @@ impl Scheduler {
         None
     }
 
-    /// Returns the next action for a page that robots.txt allows. A crawl with a page limit must
-    /// first have a reserved page. In an isolated slot, a checkpoint must first record the URL as
-    /// in progress.
+    /// In a crawl with a page limit, a page must be reserved first. In an isolated slot, a
+    /// checkpoint must record the URL as in progress first.
     fn page_action(
         &mut self,
         host_hash: u64,
@@ -292,9 +277,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns the final state if this URL should not be requested, regardless of robots.txt. The
-    /// reasons are the URL itself (such as its port or literal address), patterns that changed
-    /// after the link was merged, or a filter. `None` if it may be requested.
+    /// Returns the final state of a URL that must not be requested, whatever robots.txt says.
     fn refused_without_request(
         &self,
         crawl: &Crawl,
@@ -310,8 +293,7 @@ impl Scheduler {
             .or_else(|| self.filtered(crawl, pending).map(|outcome| (FinalState::Refused, outcome)))
     }
 
-    /// Runs the URL filters again before the fetch, because a list may not have been loaded when
-    /// the link was merged. Returns the outcome if a filter drops the URL.
+    /// Filters the URL again, because a list may not have been loaded when the link was merged.
     fn filtered(&self, crawl: &Crawl, pending: &PendingUrl) -> Option<&'static str> {
         if crawl.filters.is_empty() {
             return None;
@@ -323,7 +305,6 @@ impl Scheduler {
         decision.is_drop().then(|| decision.by.outcome())
     }
 
-    /// Starts a fetch task.
     fn start_fetch(&mut self, host_hash: u64, task: FetchTask) {
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
         if host.client.is_none() {
@@ -356,14 +337,12 @@ impl Scheduler {
                 Ok(Some(finished)) => Event::FetchFinished(Box::new(finished)),
                 Ok(None) => Event::Cancelled(of.0, host_hash, number),
                 Err(error) if error.is_panic() => Event::Panicked(of.0, host_hash, number),
-                // The task was cancelled.
                 Err(_) => return,
             };
             sender.send(event).ok();
         });
     }
 
-    /// Passes records to the archive task until its queue is full.
     pub(super) fn write_more(&mut self) {
         let mut commands = std::mem::take(&mut self.state.unwritten).into_iter();
         for command in commands.by_ref() {
@@ -375,7 +354,6 @@ impl Scheduler {
         self.state.unwritten.extend(commands);
     }
 
-    /// Records a URL's outcome without sending a request.
     pub(super) fn record_without_request(
         &mut self,
         host_hash: u64,
@@ -404,7 +382,6 @@ impl Scheduler {
     }
 }
 
-/// Returns a URL's path with its query.
 fn path_of(url: &str) -> &str {
     let authority = url.find("://").map_or(0, |at| at + "://".len());
     let rest = url.get(authority..).unwrap_or_default();

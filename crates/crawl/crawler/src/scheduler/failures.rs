@@ -1,7 +1,5 @@
 //! Handles transient failures: decides whether a URL is fetched again, and whether its origin is
 //! paused.
-//!
-//! This module does not depend on how a response is read or recorded.
 
 use std::time::Duration;
 
@@ -20,19 +18,16 @@ use crate::{
 };
 
 impl Scheduler {
-    /// Returns how long a crawl waits for a paused origin.
     pub(super) fn patience_of(&self, crawl: &Crawl) -> Patience {
         let lasts = crawl.host_patience.unwrap_or(self.settings.host_patience);
         Patience { lasts, since: crawl.started_at }
     }
 
-    /// Returns the pause after the failure of a URL with this many retries.
     pub(super) fn retry_pause(&self, retries: u8) -> Duration {
         let times = 1_u32.checked_shl(retries.into()).unwrap_or(u32::MAX);
         self.settings.retry_pause.saturating_mul(times).min(PAUSE_MAX)
     }
 
-    /// Records the response to a request for robots.txt: its rules, or a pause for this origin.
     pub(super) fn robots_fetched(
         &mut self,
         (host_hash, crawl): (u64, &Crawl),
@@ -54,8 +49,7 @@ impl Scheduler {
         self.note_pauses(host_hash);
     }
 
-    /// Updates the origin's health with a page's result. Returns true if the URL will be fetched
-    /// again later. Otherwise the result is final.
+    /// Returns true if the URL will be fetched again.
     pub(super) fn is_fetched_again(
         &mut self,
         (fence, host_hash): (SlotFence, u64),
@@ -71,8 +65,7 @@ impl Scheduler {
         let failure = self.failure_of((host_hash, crawl), pending, fetched);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return false };
         // A body that ended early is stored after the last retry. If the origin never served a
-        // whole page, it may have nothing better, so this does not count as a failure of the
-        // origin.
+        // whole page, it may have nothing better, so this is not a failure of the origin.
         let is_kept = fetched.has_body() && !host.origins.has_served_page(origin);
         let blame = failure.map(|failure| {
             if is_kept {
@@ -114,8 +107,8 @@ impl Scheduler {
         true
     }
 
-    /// Makes the next checkpoint record which pauses of a host's origins have started or ended, and
-    /// when the host is due in each crawl.
+    /// Makes the next checkpoint record a host's changed pauses, and when the host is due in each
+    /// crawl.
     fn note_pauses(&mut self, host_hash: u64) {
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         if !host.origins.take_pause_change() {
@@ -136,7 +129,6 @@ impl Scheduler {
         }
     }
 
-    /// Records the response to an origin's probe.
     pub(super) fn probed(
         &mut self,
         (host_hash, crawl): (u64, &Crawl),
@@ -155,7 +147,6 @@ impl Scheduler {
         self.note_pauses(host_hash);
     }
 
-    /// Describes a page's transient failure. `None` if the result is final.
     fn failure_of(
         &self,
         (host_hash, crawl): (u64, &Crawl),

@@ -1,13 +1,10 @@
 //! The host queue decides which host is checked next.
 //!
-//! A host waits until its time, and is then ready for each crawl that has a due URL on it. Ready
-//! hosts are taken in round-robin order, first over owners and then over an owner's crawls.
-//! Therefore an owner or a crawl with a million hosts does not hold back another one. A host with a
-//! URL for which a client is waiting comes first.
+//! Ready hosts are taken in round-robin order, first over owners and then over an owner's crawls,
+//! so that a million hosts of one crawl do not hold back another. Urgent hosts come first.
 //!
-//! Invariants: a host is ready for a crawl at most once per lane. Within a lane, if an owner has a
-//! ready host and its rate allows a request, this owner gets a request before any other owner gets
-//! two. This module does not depend on why a host is due, or on what limits a crawl.
+//! Invariants: a host is ready for a crawl at most once per lane. Within a lane, an owner with a
+//! ready host, whose rate allows a request, gets one before any other owner gets two.
 
 use std::{
     cmp::Reverse,
@@ -16,26 +13,21 @@ use std::{
     time::Instant,
 };
 
-/// Hosts that wait until their time, and ready hosts in round-robin order.
 #[derive(Default)]
 pub(crate) struct HostQueue {
     urgent: Lane,
     ordinary: Lane,
 }
 
-/// Hosts that wait, and ready hosts.
 #[derive(Default)]
 struct Lane {
     waiting: BinaryHeap<Reverse<(Instant, u64)>>,
     ready: FairQueue,
 }
 
-/// A crawl and its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OwnedCrawl {
-    /// The owner, which determines the round-robin order.
     pub owner: Arc<str>,
-    /// The crawl's number.
     pub crawl: i32,
 }
 
@@ -44,12 +36,10 @@ impl HostQueue {
         if is_urgent { &mut self.urgent } else { &mut self.ordinary }
     }
 
-    /// Adds a host that waits until `at`.
     pub(crate) fn push(&mut self, is_urgent: bool, at: Instant, host_hash: u64) {
         self.lane(is_urgent).waiting.push(Reverse((at, host_hash)));
     }
 
-    /// Adds a host that is now ready for a crawl.
     pub(crate) fn ready(&mut self, is_urgent: bool, of: OwnedCrawl, host_hash: u64) {
         self.lane(is_urgent).ready.enter(of, host_hash);
     }
@@ -64,16 +54,13 @@ impl HostQueue {
         None
     }
 
-    /// Removes and returns the next ready host. Urgent hosts come first, then the others in
-    /// round-robin order over owners and their crawls. Skips crawls for which `is_allowed` returns
-    /// false.
+    /// Skips crawls for which `is_allowed` returns false.
     pub(crate) fn next(&mut self, is_allowed: impl Fn(&str, i32) -> bool) -> Option<u64> {
         let urgent = self.urgent.ready.next(&is_allowed);
         urgent.or_else(|| self.ordinary.ready.next(&is_allowed))
     }
 
-    /// Returns when the next host can be checked. `open_at` returns when a crawl may send its next
-    /// request.
+    /// `open_at` returns when a crawl may send its next request.
     pub(crate) fn next_at(&self, open_at: impl Fn(&str, i32) -> Instant) -> Option<Instant> {
         let waiting = [&self.urgent, &self.ordinary].into_iter().filter_map(|lane| {
             let Reverse((at, _)) = lane.waiting.peek()?;
@@ -86,25 +73,21 @@ impl HostQueue {
         waiting.chain(ready).min()
     }
 
-    /// Returns the number of ready hosts, counted once per crawl.
     pub(crate) fn ready_hosts(&self) -> usize {
         self.urgent.ready.members.len() + self.ordinary.ready.members.len()
     }
 
-    /// Forgets a crawl that has ended.
     pub(crate) fn forget(&mut self, crawl: i32) {
         self.urgent.ready.forget(crawl);
         self.ordinary.ready.forget(crawl);
     }
 }
 
-/// Ready hosts, by owner and crawl.
 #[derive(Default)]
 struct FairQueue {
-    /// The owners with ready hosts, each with its crawls. The first owner and the first crawl are
-    /// next.
+    /// The owners with ready hosts, each with its crawls, both in round-robin order.
     owners: VecDeque<(Arc<str>, VecDeque<i32>)>,
-    /// The ready hosts of each crawl in `owners`. The first host is next. No queue is empty.
+    /// The ready hosts of each crawl in `owners`. No queue is empty.
     hosts: HashMap<i32, VecDeque<u64>>,
     members: HashSet<(i32, u64)>,
 }
@@ -151,7 +134,6 @@ impl FairQueue {
         None
     }
 
-    /// Removes and returns a crawl's next host.
     fn take(&mut self, crawl: i32) -> Option<u64> {
         let hosts = self.hosts.get_mut(&crawl)?;
         let host_hash = hosts.pop_front();
@@ -193,7 +175,6 @@ mod tests {
         let taken = take(&mut due, 20);
         let small = taken.iter().filter(|host| **host >= 2_000_000).count();
         assert_eq!(small, 10);
-        // Ten crawls of one owner share this owner's requests.
         (10..20).for_each(|crawl| {
             (0..9).for_each(|host| due.ready(false, of("many", crawl), 3_000_000 + host));
         });

@@ -1,10 +1,9 @@
-//! Applies changed includes and excludes of a running crawl to the crawl's pending URLs.
+//! Applies changed includes and excludes of a running crawl to its pending URLs.
 //!
-//! A pending URL that no longer matches is left, with the outcome `excluded` or `not_included`.
-//! URLs on loaded hosts are checked in batches when the scheduler learns about the change. URLs on
-//! other hosts are checked when these are loaded. Invariant: no URL is requested that the newest
-//! patterns known to this worker exclude, because each URL is checked again before its fetch. This
-//! module does not depend on how patterns change.
+//! URLs on loaded hosts are checked in batches when the change is listed, and others when their
+//! hosts are loaded. A URL that no longer matches is left as `excluded` or `not_included`.
+//! Invariant: no URL is requested that the newest patterns known to this worker exclude, because
+//! each URL is checked again before its fetch.
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
@@ -18,19 +17,15 @@ use crate::{
     },
 };
 
-/// Maximum fetches per slot that may wait for a checkpoint, which take some megabytes. When this is
-/// reached, no more URLs are left until the next checkpoint.
+/// Maximum fetches per slot that may wait for a checkpoint before the check pauses.
 const MAX_UNRECORDED: usize = 5_000;
 
 impl Scheduler {
-    /// Returns each open crawl's pattern version.
     pub(super) fn patterns_versions(&self) -> HashMap<i32, i32> {
         let crawls = self.state.crawls.iter();
         crawls.map(|(number, (crawl, _))| (*number, crawl.patterns_version())).collect()
     }
 
-    /// Applies changed rules, and checks the pending URLs of crawls whose version differs from
-    /// `before`.
     pub(super) fn change_rules(&mut self, changed: Vec<ChangedRules>, before: &HashMap<i32, i32>) {
         for changed in changed {
             if let Some((crawl, _)) = self.state.crawls.get(&changed.crawl) {
@@ -57,20 +52,17 @@ impl Scheduler {
         }
     }
 
-    /// Stops checking a crawl's URLs.
     pub(super) fn forget_judging(&mut self, crawl: i32) {
         let Judging { hosts, current, .. } = &mut self.state.judging;
         hosts.retain(|(of, _)| *of != crawl);
         current.take_if(|((of, _), _)| *of == crawl);
     }
 
-    /// Returns whether more URLs can be checked now.
     pub(super) fn may_judge(&self) -> bool {
         let Judging { hosts, current, is_held } = &self.state.judging;
         !is_held && (current.is_some() || !hosts.is_empty())
     }
 
-    /// Checks queued URLs for one time slice.
     pub(super) fn judge_more(&mut self) {
         self.state.judging.is_held = false;
         let until = end_of_slice();
@@ -87,7 +79,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns the next URL to check, with its crawl and host. The URL remains in the queue.
+    /// Returns the next URL to check. It remains in the queue.
     fn next_to_judge(&mut self) -> Option<((i32, u64), UrlHash)> {
         loop {
             if let Some((of, hashes)) = &self.state.judging.current
@@ -103,8 +95,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns whether the host's slot has so much to record that no more of its URLs should be
-    /// left now. If so, requests a checkpoint soon.
+    /// If this is true, the function also requests a checkpoint or an upload.
     fn has_much_unrecorded(&mut self, crawl: i32, host_hash: u64) -> bool {
         let Some(host) = self.state.hosts.get(&host_hash) else { return false };
         let slot = host.slot;
@@ -118,8 +109,7 @@ impl Scheduler {
         is_much
     }
 
-    /// Leaves a pending URL if its crawl's patterns exclude it. If the slot is being released, the
-    /// next holder checks the URL instead.
+    /// If the slot is being released, the next holder checks the URL.
     fn judge(&mut self, crawl: i32, host_hash: u64, hash: UrlHash) {
         let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
         let slot = slot.and_then(|slot| self.state.slots.get(&slot));
@@ -139,8 +129,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns why a crawl's patterns exclude a known URL. `None` if they allow it, or if they have
-    /// never changed.
+    /// `None` if the patterns allow the URL or have never changed.
     pub(super) fn pattern_refusal(
         &self,
         crawl: &Crawl,

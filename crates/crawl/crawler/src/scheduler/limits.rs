@@ -1,8 +1,7 @@
 //! Applies crawl owners' limits: minimum delays, rates, robots overrides, and the order of crawls
 //! on a host.
 //!
-//! Invariant: an owner's settings delay only this owner's requests. This module does not depend on
-//! SQL, or on the next URL.
+//! Invariant: an owner's settings delay only this owner's requests.
 
 use std::time::{Duration, Instant};
 
@@ -12,8 +11,6 @@ use everytab_webpage::RobotsTxt;
 use crate::{crawl::Crawl, host::Host, owner_limits::RobotsOverride, scheduler::state::Scheduler};
 
 impl Scheduler {
-    /// Returns a host's delays for a crawl: the crawl's own delays, or longer ones if its owner
-    /// sets them.
     pub(super) fn delays_of(&self, host: &Host, crawl: &Crawl) -> DelaySettings {
         let mut settings = crawl.delays(host.is_own);
         let owner_limits = &self.state.owner_limits;
@@ -24,9 +21,8 @@ impl Scheduler {
         settings
     }
 
-    /// Returns when the next request to a host may be sent for a crawl, according to the crawl's
-    /// and the owner's delays. The fetcher's delay is not enough, because it counts the requests of
-    /// all crawls, and between the requests of two crawls it applies the shorter delay.
+    /// Returns when the next request to a host may be sent for a crawl. The fetcher's delay is not
+    /// enough, because between the requests of two crawls it applies the shorter delay.
     pub(super) fn spaced_until(
         &self,
         host: &Host,
@@ -45,15 +41,13 @@ impl Scheduler {
         ended.max()
     }
 
-    /// Returns when a crawl may send its next request, if its rate or its owner's rate does not
-    /// allow one now.
     pub(super) fn gated_until(&self, crawl: &Crawl) -> Option<Instant> {
         let open_at = self.state.gates.open_at(&crawl.owner, crawl.number);
         open_at.filter(|at| *at > Instant::now())
     }
 
-    /// Rotates a host's crawls. The next request is for another owner if there is one. This owner's
-    /// next request is for another of its crawls.
+    /// Moves a crawl behind all others on its host. Other owners' crawls come first, then the other
+    /// crawls of its owner.
     pub(super) fn rotate_crawls(&mut self, host_hash: u64, crawl: &Crawl) {
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         if host.crawls.len() < 2 {
@@ -67,7 +61,6 @@ impl Scheduler {
         host.crawls = others.into_iter().chain(own).chain([crawl.number]).collect();
     }
 
-    /// Returns whether an origin's robots.txt and the crawl owner's overrides allow a path.
     pub(super) fn robots_allow(
         &self,
         rules: &RobotsTxt,

@@ -1,8 +1,8 @@
 //! Reads links for the held slots, loads their sites, and merges the links.
 //!
-//! A pass reads all links in a lane that some slots have not read, in batches. At most one pass per
-//! kind is in progress. When a pass ends, each slot's cursor in this lane advances, together with
-//! the slot's count of links read. During a long ordinary pass, other passes read newer links.
+//! A pass reads all unread links of a lane in batches. Each slot's cursor in the lane advances only
+//! when the pass ends, together with the slot's count of links read. During a long ordinary pass,
+//! other passes read newer links.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -27,18 +27,16 @@ use crate::{
 const READ_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum sites that one call loads.
 const SITES_PER_CALL: usize = 500;
-/// Maximum sites that one call loads if memory may become short, because some sites are large.
+/// Maximum sites that one call loads while memory may become short, because some sites are large.
 const SITES_PER_SMALL_CALL: usize = 50;
 /// Interval at which we drop link partitions that all slots have read, and chunks of ended crawls.
 const DROP_INTERVAL: Duration = Duration::from_secs(10 * 60);
-/// Maximum chunks of ended crawls that one call deletes, in a transaction of some seconds.
+/// Maximum chunks of ended crawls that one call deletes.
 const CHUNKS_DROPPED: i32 = 10_000;
-/// Pause between two such calls, so that they do not block Postgres for other work.
+/// Pause between two calls that delete chunks, so that they do not block Postgres for other work.
 const DROP_PAUSE: Duration = Duration::from_secs(5);
 
 impl Scheduler {
-    /// Starts a pass if no pass of this kind is in progress and the interval since the last one is
-    /// over.
     pub(super) fn read_links(&mut self, kind: PassKind) {
         // Clients are waiting for urgent links, so do not stretch their interval.
         let interval = match kind {
@@ -75,9 +73,9 @@ impl Scheduler {
         self.read_part((kind, number), readers, None);
     }
 
-    /// Returns the slots whose links should be read, with their cursors. If an ordinary pass takes
-    /// more than [`READ_INTERVAL`], a `Newer` pass starts at its ceiling, so that new links need
-    /// not wait for a backlog.
+    /// Returns the slots whose links are read next. Once an ordinary pass has taken
+    /// [`READ_INTERVAL`], a `Newer` pass starts at its ceiling, so that new links do not wait for a
+    /// backlog.
     fn readers(&self, kind: PassKind) -> Readers {
         if kind != PassKind::Newer {
             let slots = self.state.slots.values().filter(|slot| !slot.is_leaving);
@@ -134,7 +132,6 @@ impl Scheduler {
         });
     }
 
-    /// Handles a batch of links: merges those whose sites are loaded, and loads the other sites.
     pub(super) fn links_read(&mut self, read: LinksRead) {
         let kind = read.kind;
         let is_listed = read.crawls.iter().all(|crawl| self.state.crawls.contains_key(crawl));
@@ -152,8 +149,6 @@ impl Scheduler {
         }
     }
 
-    /// Continues passes that waited for a newer list of crawls, which was requested at
-    /// `requested_at`.
     pub(super) fn listed_for_pass(&mut self, requested_at: Instant) {
         for kind in PassKind::ALL {
             let Some(pass) = self.state.pass(kind) else { continue };
@@ -164,8 +159,7 @@ impl Scheduler {
         }
     }
 
-    /// Merges links whose sites are loaded, and loads the other sites. Reads the next batch if no
-    /// links remain. Work that exceeds the time slice continues in the loop's next iteration.
+    /// Work that exceeds the time slice continues in the loop's next iteration.
     pub(super) fn merge_or_load(&mut self, kind: PassKind) {
         let Some(mut pass) = self.state.pass(kind).take() else { return };
         let until = end_of_slice();
@@ -205,12 +199,10 @@ impl Scheduler {
         self.read_on(kind, pass);
     }
 
-    /// Returns the maximum number of sites that a pass loads at a time.
     fn sites_per_call(&self) -> usize {
         if self.has_much_memory() { SITES_PER_CALL } else { SITES_PER_SMALL_CALL }
     }
 
-    /// Reads a pass's next batch if no links remain, or ends the pass.
     fn read_on(&mut self, kind: PassKind, mut pass: Pass) {
         if pass.is_done() {
             self.end_pass(kind, pass);
@@ -226,7 +218,6 @@ impl Scheduler {
         *self.state.pass(kind) = Some(pass);
     }
 
-    /// Continues a pass that waited for memory.
     pub(super) fn continue_pass(&mut self, kind: PassKind) {
         if let Some(pass) = self.state.pass(kind)
             && pass.is_stalled
@@ -236,9 +227,8 @@ impl Scheduler {
         }
     }
 
-    /// Ends a pass whose links are all merged, and advances the cursors of its slots. A `Newer`
-    /// pass advances no cursors. Instead, the ordinary pass in progress later advances them to the
-    /// position that newer passes have reached.
+    /// A `Newer` pass advances no cursors, because the ordinary pass in progress later advances
+    /// them to the position that newer passes have reached.
     fn end_pass(&mut self, kind: PassKind, pass: Pass) {
         if kind == PassKind::Newer {
             let Some(ordinary) = &mut self.state.ordinary_pass else { return };
@@ -271,13 +261,11 @@ impl Scheduler {
         SiteKey { crawl, site_hash: site_hash(self.context.suffixes.site_of(host)) }
     }
 
-    /// Merges one crawl's links into their host's state. The site must be loaded.
     pub(super) fn merge_links(&mut self, crawl: i32, links: Vec<Link>) {
         let Some(host) = links.first().map(|link| link.url.host().to_owned()) else { return };
         self.merge_links_of(crawl, &host, links);
     }
 
-    /// Merges one crawl's links into this host's state. All these links must be on this host.
     pub(super) fn merge_links_of(
         &mut self,
         crawl: i32,
@@ -305,7 +293,7 @@ impl Scheduler {
         }
     }
 
-    /// Creates a host about which Postgres has no row yet. The first checkpoint adds the row.
+    /// The slot's next checkpoint adds the host's row.
     fn add_host(&mut self, slot: i16, site_hash: u64, name: &str, host_hash: u64) {
         if self.state.hosts.contains_key(&host_hash) {
             return;
@@ -319,7 +307,6 @@ impl Scheduler {
         }
     }
 
-    /// Starts tasks that load sites.
     pub(super) fn load_sites(&mut self, mut sites: Vec<(SlotFence, SiteKey)>) {
         sites.retain(|(_, key)| self.state.loading.insert(*key));
         for part in sites.chunks(SITES_PER_CALL) {
@@ -335,7 +322,6 @@ impl Scheduler {
         }
     }
 
-    /// Installs a loaded site if it is still needed.
     pub(super) fn install_loaded(&mut self, fence: SlotFence, site: LoadedSite) {
         self.state.loading.remove(&site.key);
         let is_open = self.state.crawls.contains_key(&site.key.crawl);
@@ -344,7 +330,6 @@ impl Scheduler {
         }
     }
 
-    /// Continues passes that waited for sites, because some of the sites are now installed.
     pub(super) fn continue_passes(&mut self) {
         for kind in PassKind::ALL {
             let Some(pass) = self.state.pass(kind) else { continue };
@@ -355,7 +340,6 @@ impl Scheduler {
         }
     }
 
-    /// Installs a loaded site.
     fn install(&mut self, slot: i16, loaded: LoadedSite) {
         let LoadedSite { key, hosts, states } = loaded;
         let mut site = Site::new(slot);
@@ -386,7 +370,6 @@ impl Scheduler {
         self.judge_hosts(key.crawl, to_queue);
     }
 
-    /// Adds a crawl to the crawls with URLs on a host, and schedules the host now.
     fn add_crawl(&mut self, host_hash: u64, crawl: i32) {
         let is_urgent = self.state_of(crawl, host_hash, |state| state.is_urgent(0, never_paused));
         if is_urgent == Some(true) {
@@ -396,7 +379,6 @@ impl Scheduler {
         host.add_crawl(crawl);
         if is_urgent == Some(true) && !host.is_urgent {
             host.is_urgent = true;
-            // Schedule the host again, this time in the urgent lane.
             host.scheduled_at = None;
         }
         self.schedule_host(host_hash, Instant::now());

@@ -7,11 +7,10 @@ use crate::{
     scheduler::state::Scheduler,
 };
 
-/// Interval between measurements: several per scrape by a collector.
+/// Interval between measurements.
 const MEASURE_INTERVAL: Duration = Duration::from_secs(5);
 
 impl Scheduler {
-    /// Records the metrics once per [`MEASURE_INTERVAL`].
     pub(super) fn measure(&mut self) {
         let calls = &mut self.state.calls;
         if calls.measured_at.is_some_and(|at| at.elapsed() < MEASURE_INTERVAL) {

@@ -1,16 +1,10 @@
 //! Limits the memory for host state, and frees some of it when memory is short.
 //!
-//! A site can leave memory when all its state is recorded and it has no request in flight. A busy
-//! site never reaches this point. When memory is short, the scheduler therefore suspends the sites
-//! that were loaded first. Until a suspended site has left memory, or until there is room again, it
-//! gets requests only to finish redirect chains. Sites of a crawl that has no pages left are
-//! suspended before all others. After a suspended site has left memory, it is loaded again like any
-//! other site with due URLs.
-//!
-//! While memory is short, only urgent links are read. If links found in pages fill the memory
-//! anyway, no requests are sent. A site that is larger than the memory is crawled alone, up to a
-//! limit, and only for a limited time if other sites wait. Hosts leave memory with their last site.
-//! This module does not depend on how state is recorded or loaded.
+//! A site can leave memory when all its state is recorded and it has no request in flight, which
+//! never happens to a busy site. When memory is short, sites are therefore suspended, and get
+//! requests only to finish redirect chains, until they have left memory or there is room again.
+//! While memory is short, only urgent links are read. A site that is larger than the memory is
+//! crawled alone.
 
 use std::{
     collections::HashSet,
@@ -30,10 +24,9 @@ use crate::{
 /// Above this percentage of `frontier_bytes`, the worker sends no requests, because each page adds
 /// links.
 const FULL_PERCENT: usize = 125;
-/// Percentage of `frontier_bytes` that a site may take while it is crawled alone. A host with the
-/// maximum number of URLs, all pending, takes about twice the default `frontier_bytes`.
+/// Percentage of `frontier_bytes` that a site may take while it is crawled alone.
 const ALONE_PERCENT: usize = 400;
-/// Below this percentage of `frontier_bytes` more sites are loaded. Above 100 percent, sites are
+/// Below this percentage of `frontier_bytes`, more sites are loaded. Above 100 percent, sites are
 /// suspended down to this percentage.
 const LOADED_PERCENT: usize = 90;
 /// Percentage of `frontier_bytes` down to which sites are suspended in rotation, to make room for
@@ -50,40 +43,34 @@ const TRIM_INTERVAL: Duration = Duration::from_secs(4);
 const MIN_TIME_IN_MEMORY: Duration = Duration::from_secs(30);
 /// Approximate memory for a known URL, in bytes, as [`HostState::memory_bytes`] counts it.
 const KNOWN_BYTES: usize = 16;
-/// Approximate additional memory for a pending URL with 60 bytes, in bytes.
+/// Approximate additional memory for a pending URL of 60 bytes, in bytes.
 const PENDING_BYTES: usize = 240;
 
 const _: () = assert!(MUCH_PERCENT < ROTATION_PERCENT && ROTATION_PERCENT < LOADED_PERCENT);
 const _: () = assert!(LOADED_PERCENT < 100 && FULL_PERCENT > 100);
 
 impl Scheduler {
-    /// Returns `percent` percent of `frontier_bytes`, in bytes.
     fn percent(&self, percent: usize) -> usize {
         self.settings.frontier_bytes / 100 * percent
     }
 
-    /// Returns whether no requests may be sent until some host state has left memory.
+    /// Returns true if no requests may be sent until some host state has left memory.
     pub(super) fn is_full(&self) -> bool {
         self.state.memory.bytes > self.percent(FULL_PERCENT) && !self.is_of_one_site()
     }
 
-    /// Returns whether at most one site is active and all state together is within
-    /// [`ALONE_PERCENT`].
     fn is_of_one_site(&self) -> bool {
         self.suffices_for_one_site() && self.active_sites().nth(1).is_none()
     }
 
-    /// Returns whether all state together is within the limit for a site that is crawled alone.
     fn suffices_for_one_site(&self) -> bool {
         self.state.memory.bytes <= self.percent(ALONE_PERCENT)
     }
 
-    /// Yields the loaded sites that are not suspended.
     fn active_sites(&self) -> impl Iterator<Item = &Site> {
         self.state.sites.values().filter(|site| !site.is_suspended && !site.hosts.is_empty())
     }
 
-    /// Returns whether sites or links wait for memory.
     fn is_awaited(&self) -> bool {
         let is_stalled =
             |pass: &Option<_>| pass.as_ref().is_some_and(|pass: &Pass| pass.is_stalled);
@@ -91,17 +78,15 @@ impl Scheduler {
             || [&self.state.ordinary_pass, &self.state.newer_pass].into_iter().any(is_stalled)
     }
 
-    /// Returns whether links may be merged, which adds host state.
+    /// Returns true if links may be merged, which adds host state.
     pub(super) fn has_memory(&self) -> bool {
         self.state.memory.bytes <= self.percent(100)
     }
 
-    /// Returns whether many sites may be loaded in one call, regardless of their size.
     pub(super) fn has_much_memory(&self) -> bool {
         self.state.memory.bytes <= self.percent(MUCH_PERCENT)
     }
 
-    /// Resumes a host's site if it is suspended.
     pub(super) fn resume_site(&mut self, crawl: i32, host_hash: u64) {
         let Some(host) = self.state.hosts.get(&host_hash) else { return };
         let key = SiteKey { crawl, site_hash: host.site_hash };
@@ -111,7 +96,6 @@ impl Scheduler {
         }
     }
 
-    /// Chooses the sites to load for due hosts, as many as fit into memory.
     pub(super) fn sites_to_load(&mut self, due: Vec<DueHost>) -> Vec<(SlotFence, SiteKey)> {
         let mut room = self.percent(LOADED_PERCENT).saturating_sub(self.state.memory.bytes);
         let mut sites = Vec::new();
@@ -128,7 +112,6 @@ impl Scheduler {
             let urls = |number: i32| usize::try_from(number).unwrap_or_default();
             let bytes =
                 size_of::<HostState>() + urls(known) * KNOWN_BYTES + urls(pending) * PENDING_BYTES;
-            // If a site is larger than the room, load it only if no other site is loaded.
             if bytes > room && !(sites.is_empty() && self.state.sites.is_empty()) {
                 self.state.memory.awaited_bytes = bytes;
                 break;
@@ -143,8 +126,6 @@ impl Scheduler {
         sites
     }
 
-    /// When memory is short, drops recorded state that is not needed, and suspends sites. Otherwise
-    /// resumes all sites.
     pub(super) fn check_memory(&mut self) {
         let memory = &mut self.state.memory;
         if memory.checked_at.is_some_and(|at| at.elapsed() < MEMORY_CHECK_INTERVAL) {
@@ -168,7 +149,6 @@ impl Scheduler {
         }
     }
 
-    /// Returns memory from dropped sites to the system, at most once per [`TRIM_INTERVAL`].
     fn trim_heap(&mut self) {
         let trimmed_at = &mut self.state.memory.trimmed_at;
         if trimmed_at.is_none_or(|at| at.elapsed() >= TRIM_INTERVAL) {
@@ -177,15 +157,14 @@ impl Scheduler {
         }
     }
 
-    /// Returns the memory for all loaded sites and redirect chains, in bytes.
     pub(super) fn state_bytes(&self) -> usize {
         let sites: usize = self.state.sites.values().map(Site::memory_bytes).sum();
         let chains = self.state.chains.values();
         sites + chains.map(|chain| chain.sum_of(ChainedFetch::memory_bytes)).sum::<usize>()
     }
 
-    /// Drops sites that may leave memory: all suspended ones and, while memory is short, those
-    /// without pending URLs.
+    /// Drops all suspended sites that may leave memory and, while memory is short, those without
+    /// pending URLs.
     fn drop_recorded_sites(&mut self) {
         let mut sites: Vec<(bool, Instant, SiteKey)> = self
             .state
@@ -212,8 +191,6 @@ impl Scheduler {
         }
     }
 
-    /// Returns whether a site may be dropped: its state is recorded, it has no request in flight,
-    /// and it is suspended or has no pending URLs.
     fn may_leave(&self, site: &Site) -> bool {
         let slot = self.state.slots.get(&site.slot);
         let is_recorded = slot.is_none_or(|slot| !slot.is_recording && slot.isolated_url.is_none());
@@ -225,8 +202,8 @@ impl Scheduler {
         is_recorded && site.hosts.iter().all(is_quiet)
     }
 
-    /// Suspends the sites that were loaded first, until the suspended sites would free enough
-    /// memory.
+    /// Suspends sites until these would free enough memory: first those of crawls without pages
+    /// left, then those that were loaded first.
     fn suspend_sites(&mut self) {
         let suspended: usize = self
             .state
@@ -282,7 +259,7 @@ impl Scheduler {
         }
     }
 
-    /// Drops hosts on which no loaded site has URLs, if Postgres has everything learned about them.
+    /// A host stays in memory until Postgres has recorded all that was learned about it.
     fn forget_hosts(&mut self) {
         let State { hosts, slots, sites, loading, memory, .. } = &mut self.state;
         // Scan all hosts only when their number has grown by a quarter, because a scan is slow.

@@ -1,8 +1,9 @@
-//! Chooses a host's next URL. Applies the page limit, and isolates URLs that may kill workers.
+//! Chooses a host's next URL, reserves pages of a limited crawl, and isolates URLs that may kill
+//! workers.
 //!
-//! In an isolated slot, a checkpoint records a URL as in progress before the URL is fetched. If the
-//! holder dies, the next holder finds this mark, counts a death and fetches the URL again. After
-//! the fourth death the URL is recorded as `crashed`.
+//! In an isolated slot, a checkpoint records a URL as in progress before the URL is fetched. The
+//! next holder finds this mark, counts a death and fetches the URL again. After the fourth death
+//! the URL is recorded as `crashed`.
 
 use std::time::Instant;
 
@@ -21,22 +22,19 @@ use crate::{
     slot::IsolatedUrl,
 };
 
-/// Maximum pages that one call reserves, which are about as many as are fetched in half a minute.
+/// Maximum pages that one call reserves.
 const PAGES_PER_CALL: i64 = 1_000;
 
 impl Scheduler {
-    /// Returns a site's state in a crawl, by one of its hosts.
     pub(super) fn site_in(&self, crawl: i32, host_hash: u64) -> Option<&Site> {
         let site_hash = self.state.hosts.get(&host_hash)?.site_hash;
         self.state.sites.get(&SiteKey { crawl, site_hash })
     }
 
-    /// Returns a host's state in a crawl.
     pub(super) fn known_in(&self, crawl: i32, host_hash: u64) -> Option<&HostState> {
         self.site_in(crawl, host_hash)?.hosts.get(&host_hash)
     }
 
-    /// Returns true if a client is waiting for a host's next URL in a crawl.
     pub(super) fn is_urgent_in(&self, crawl: &Crawl, host_hash: u64) -> bool {
         let Some(host) = self.state.hosts.get(&host_hash) else { return false };
         let patience = self.patience_of(crawl);
@@ -46,8 +44,8 @@ impl Scheduler {
         host.is_urgent && self.known_in(crawl.number, host_hash).is_some_and(is_urgent)
     }
 
-    /// Returns when a host's next URL is due in a crawl. `None` if no URL is pending, or if the
-    /// site is suspended and has no redirect chain to finish.
+    /// `None` if no URL is pending, or if the site is suspended and has no redirect chain to
+    /// finish.
     pub(super) fn due_in(&self, crawl: &Crawl, host_hash: u64) -> Option<Instant> {
         let site = self.site_in(crawl.number, host_hash)?;
         if site.is_suspended {
@@ -64,10 +62,8 @@ impl Scheduler {
         Some(Instant::now() + wait)
     }
 
-    /// Takes the host's next URL. In an isolated slot, this is the URL marked as in progress.
-    /// Otherwise it is the target of a redirect chain, with the chain's cookies. Otherwise it is
-    /// the first URL in order, unless the site is suspended. URLs on paused origins wait. `None` if
-    /// nothing is due.
+    /// Takes the URL marked as in progress in an isolated slot, otherwise the target of a redirect
+    /// chain with the chain's cookies, otherwise the first URL in order.
     pub(super) fn next_url(
         &mut self,
         host_hash: u64,
@@ -112,7 +108,6 @@ impl Scheduler {
         Some(self.in_chain(host_hash, number, pending))
     }
 
-    /// Returns whether a URL in an isolated slot was in progress when the last holder died.
     pub(super) fn killed_its_holder(&self, host_hash: u64, pending: &PendingUrl) -> bool {
         let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
         let Some(slot) = slot.and_then(|slot| self.state.slots.get(&slot)) else { return false };
@@ -122,8 +117,7 @@ impl Scheduler {
     }
 
     /// Returns true if this URL has had so many deaths that it must be the cause. Otherwise counts
-    /// one more. Workers are also killed for other reasons. Even if this happened to one URL in ten
-    /// while it is in progress, only one URL in ten thousand would have four such deaths in a row.
+    /// one more, because workers are also killed for other reasons.
     pub(super) fn count_death(&mut self, host_hash: u64, crawl: i32, pending: &PendingUrl) -> bool {
         let is_last = pending.attributes.flags.deaths() == LinkFlags::MAX_DEATHS;
         if !is_last {
@@ -133,7 +127,7 @@ impl Scheduler {
         is_last
     }
 
-    /// Ends the isolation of a host's slot, because the URL that killed its holders is found.
+    /// Call this when the URL that killed the slot's holders is found.
     pub(super) fn end_isolation(&mut self, host_hash: u64) {
         let slot = self.state.hosts.get(&host_hash).map(|host| host.slot);
         if let Some(slot) = slot.and_then(|slot| self.state.slots.get_mut(&slot)) {
@@ -142,9 +136,8 @@ impl Scheduler {
         }
     }
 
-    /// In an isolated slot, lets the next checkpoint record that a URL is in progress. Returns
-    /// false if the URL may be fetched now, because a checkpoint has already recorded it or the
-    /// slot is not isolated.
+    /// Returns false if the URL may be fetched now. Otherwise the next checkpoint records it as in
+    /// progress.
     pub(super) fn mark_in_progress(
         &mut self,
         host_hash: u64,
@@ -167,8 +160,8 @@ impl Scheduler {
         true
     }
 
-    /// Takes one reserved page from the crawl's limit for a URL. If the slot has none, requests
-    /// more from Postgres and returns false. URLs that need no page get true.
+    /// If the slot has no reserved page, requests more from Postgres and returns false. Returns
+    /// true for URLs that need no page.
     pub(super) fn reserve(&mut self, host_hash: u64, crawl: &Crawl, pending: &PendingUrl) -> bool {
         if !crawl.is_limited || pending.attributes.flags.is_requisite_or_sitemap() {
             return true;
@@ -192,8 +185,7 @@ impl Scheduler {
         false
     }
 
-    /// Handles the reply to a page reservation. If it contains 0 pages, the limit has no pages left
-    /// for now.
+    /// 0 pages mean that the limit has none left for now.
     pub(super) fn reserved(&mut self, fence: SlotFence, crawl: i32, pages: Result<i64, Error>) {
         if !self.holds(fence) {
             return;
@@ -227,7 +219,6 @@ impl Scheduler {
     }
 }
 
-/// Returns the current time in seconds since 1970.
 fn unix_now() -> u64 {
     u64::try_from(Utc::now().timestamp()).unwrap_or_default()
 }

@@ -1,9 +1,5 @@
-//! Logs one progress line per minute, and one when all crawls have ended. It contains counts of
-//! pages, failed URLs, crawls, hosts, requests and paused origins, the pages per second, and the
-//! bound on this rate.
-//!
-//! Each tick determines which bound limits the speed, and the line names the most frequent bound.
-//! This module does not depend on how hosts are chosen.
+//! Logs one progress line per minute, and one when all crawls have ended. Each tick notes which
+//! bound limits the speed, and the line names the most frequent one.
 
 use std::{sync::atomic::Ordering, time::Instant};
 
@@ -11,23 +7,20 @@ use chrono::Utc;
 
 use crate::{progress::Bound, scheduler::state::Scheduler};
 
-/// If at least this share of the fetcher's permits is in use, permits count as the bound. The share
-/// is below 1, because some requests may have just finished.
+/// Share of the fetcher's permits from which permits count as the bound. It is below 1, because
+/// some requests may have just finished.
 const PERMITS_TAKEN: (usize, usize) = (31, 32);
 
-/// If at least this many events are waiting, the CPU counts as the bound. In a loop that keeps up,
-/// only a few events wait.
+/// Number of waiting events from which the CPU counts as the bound.
 const MANY_EVENTS: usize = 64;
 
 impl Scheduler {
-    /// Logs the progress of the last minute. Also tells the other loops of the process whether this
-    /// one is crawling.
+    /// Also tells the other loops of the process whether this one is crawling.
     pub(super) fn log_progress(&mut self) {
         let is_crawling = !self.state.has_listed || !self.state.crawls.is_empty();
         self.settings.is_crawling.store(is_crawling, Ordering::Relaxed);
         let bound = self.bound();
         let now = Instant::now();
-        // The last line covers the time until the last crawl ended.
         let is_due = if self.state.crawls.is_empty() {
             self.state.progress.has_any()
         } else {
@@ -53,7 +46,6 @@ impl Scheduler {
         );
     }
 
-    /// Returns the bound that limits the speed now.
     fn bound(&self) -> Bound {
         let state = &self.state;
         let now = Instant::now();

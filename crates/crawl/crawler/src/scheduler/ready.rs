@@ -1,7 +1,4 @@
 //! Decides whether a request to a host may start now, and for which crawls.
-//!
-//! Invariant: this check sends no requests, so a host gets requests only when it is scheduled. This
-//! module does not depend on the next URL, or on the order of crawls.
 
 use std::{
     sync::Arc,
@@ -14,19 +11,14 @@ use crate::{
     slot::IsolatedUrl,
 };
 
-/// Time until a host is checked again if it waits for something other than its delay, such as a
-/// paused crawl.
+/// Time until a host is checked again if it waits for something other than its delay.
 pub(super) const RECHECK_DELAY: Duration = Duration::from_secs(1);
 
-/// Whether a host may get a request now.
 pub(super) enum HostReadiness {
-    /// The host may get a request, if rates allow it.
     Ready {
-        /// The crawls with a due URL on the host. First are the crawls in which a client is waiting
-        /// for one of these URLs, then the others in round-robin order, and last the crawls whose
-        /// limit has no free page.
+        /// The crawls with a due URL on the host: first those in which a client is waiting for one,
+        /// then the others in round-robin order, and last those whose limit has no free page.
         crawls: Vec<Arc<Crawl>>,
-        /// The number of crawls in which a client is waiting.
         urgent: usize,
     },
     /// The host gets no request before this time.
@@ -36,8 +28,8 @@ pub(super) enum HostReadiness {
 }
 
 impl Scheduler {
-    /// When a host's time has come, adds it to the ready queue of each crawl that has a due URL on
-    /// it. If a due URL is urgent in some crawls, adds the host only for these crawls.
+    /// Adds a host whose time has come to the ready queue of each crawl with a due URL on it, or
+    /// only of those crawls in which such a URL is urgent.
     pub(super) fn enqueue_ready(&mut self, host_hash: u64) {
         match self.readiness(host_hash) {
             HostReadiness::Ready { crawls, urgent } => {
@@ -54,7 +46,6 @@ impl Scheduler {
         }
     }
 
-    /// Returns whether a host may get a request now.
     pub(super) fn readiness(&self, host_hash: u64) -> HostReadiness {
         let Some(host) = self.state.hosts.get(&host_hash) else { return HostReadiness::Nothing };
         let Some(client) = &host.client else { return HostReadiness::Nothing };

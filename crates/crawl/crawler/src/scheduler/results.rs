@@ -50,7 +50,6 @@ impl Scheduler {
         self.schedule_host(host_hash, next);
     }
 
-    /// Handles a finished fetch task.
     pub(super) fn fetch_finished(&mut self, finished: FinishedFetch) {
         let FinishedFetch { fence, host_hash, number, client, task, result } = finished;
         self.state.requests.remove(&number);
@@ -104,8 +103,6 @@ impl Scheduler {
         self.schedule_host(host_hash, next);
     }
 
-    /// Writes a robots.txt record. The robots.txt itself is stored with its host after this record
-    /// is uploaded.
     fn robots_record(&mut self, robots: RobotsRecord, mut record: WarcRecord) {
         // If a client is waiting for a URL on this host, the URL also waits for this record.
         let crawl = self.state.crawls.get(&robots.crawl);
@@ -165,10 +162,8 @@ impl Scheduler {
             rejected: found.rejected,
         };
         let subset = match output.fetched.status {
-            // Sitemaps belong here, too, because scans read the index of pages, which must contain
-            // only pages. A robots.txt has no row, because it is indexed from its archives.
+            // Sitemaps belong here, too, because scans expect only pages in the index of pages.
             _ if !is_page => ArchiveSubset::Media,
-            // An unmodified page is still a page.
             Some(304) if outcome == Outcome::NotModified => ArchiveSubset::Warc,
             Some(200) => ArchiveSubset::Warc,
             _ => ArchiveSubset::CrawlDiagnostics,

@@ -1,6 +1,4 @@
 //! Adds an origin's sitemaps when one of its pages is about to be fetched.
-//!
-//! This module does not depend on how a sitemap is read.
 
 use std::sync::Arc;
 
@@ -10,11 +8,9 @@ use everytab_webpage::RobotsTxt;
 use crate::{crawl::Crawl, host::SiteKey, scheduler::state::Scheduler, sitemaps};
 
 impl Scheduler {
-    /// Adds an origin's sitemaps to a crawl, once while the site is in memory. Sitemaps that the
-    /// crawl already knows change nothing.
-    ///
-    /// The page's URL stays pending until the sitemaps are added, and one checkpoint records both,
-    /// so that the crawl does not end in between.
+    /// Adds an origin's sitemaps to a crawl, once while the site is in memory. The page's URL stays
+    /// pending until the sitemaps are added, and one checkpoint records both, so that the crawl
+    /// does not end in between.
     pub(super) fn add_sitemaps(
         &mut self,
         host_hash: u64,

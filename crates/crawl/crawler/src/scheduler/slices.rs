@@ -1,10 +1,9 @@
-//! Splits work into time slices if users and sites control its size. Each iteration of the loop
-//! spends a few milliseconds on such work, and then does everything else.
+//! Splits work into time slices if users and sites control its size, so that each iteration of the
+//! loop stays short.
 //!
-//! The links of a page or sitemap are merged before the page is recorded. The page stays pending
-//! until its last link is merged. If this holder dies, the slot's next holder therefore fetches the
-//! page again. Pages are handled in rotation, so that a small page does not wait for a large one.
-//! This module does not depend on what is merged or recorded.
+//! A page stays pending until its last link is merged, so that the slot's next holder fetches it
+//! again if this holder dies. Pages are merged in rotation, so that a small page does not wait for
+//! a large one.
 
 use std::{
     sync::Arc,
@@ -23,21 +22,17 @@ use crate::{
     scheduler::state::{OnUploaded, Scheduler, UnmergedOutput, UploadedPart},
 };
 
-/// Time slice for one kind of work in an iteration. There are about ten kinds, and the slowest step
-/// takes some milliseconds, so an iteration takes at most about 60 ms.
+/// Time slice for one kind of work in an iteration of the loop.
 const SLICE: Duration = Duration::from_millis(5);
-/// Maximum links that are merged from a page before the next page's. They take a millisecond or
-/// two, at 2 to 30 µs each. They never take much longer than a time slice, even with expensive
-/// lists and patterns.
+/// Maximum links that are merged from a page before the next page's, so that one batch takes at
+/// most about as long as a time slice.
 const MAX_MERGED_AT_ONCE: usize = 64;
 
-/// Returns the end of a time slice that starts now.
 pub(super) fn end_of_slice() -> Instant {
     Instant::now() + SLICE
 }
 
 impl Scheduler {
-    /// Returns whether sliced work remains, so the next iteration must start immediately.
     pub(super) fn has_sliced_work(&self) -> bool {
         let state = &self.state;
         let passes = [&state.urgent_pass, &state.ordinary_pass, &state.newer_pass];
@@ -46,7 +41,6 @@ impl Scheduler {
         goes_on || waits || !state.unmerged.is_empty() || state.has_more_to_record
     }
 
-    /// Spends one time slice on each kind of remaining work.
     pub(super) fn run_slices(&mut self) {
         self.record_uploaded_parts();
         self.merge_pages();
@@ -61,7 +55,6 @@ impl Scheduler {
         }
     }
 
-    /// Queues an uploaded archive, whose fetches are recorded in time slices.
     pub(super) fn archive_uploaded(&mut self, archive: UploadedArchive<OnUploaded>) {
         let UploadedArchive { crawl, bytes, is_lost, records } = archive;
         let records = records.into_iter();
@@ -92,12 +85,10 @@ impl Scheduler {
         }
     }
 
-    /// Returns whether a page has so many links that they are merged in batches.
     pub(super) fn is_merged_in_batches(output: &FetchOutput) -> bool {
         output.facts.found.own_host.len() > MAX_MERGED_AT_ONCE
     }
 
-    /// Queues a page whose links are merged in batches.
     pub(super) fn queue_merge(
         &mut self,
         (fence, host_hash): (SlotFence, u64),
@@ -115,8 +106,6 @@ impl Scheduler {
         }
     }
 
-    /// Merges a batch of links from each queued page. Once all links are merged, a page is handled
-    /// like any other.
     fn merge_pages(&mut self) {
         let until = end_of_slice();
         while Instant::now() < until {
@@ -156,7 +145,6 @@ impl Scheduler {
         }
     }
 
-    /// Installs sites that were loaded.
     fn install_sites(&mut self) {
         if self.state.loaded.is_empty() {
             return;
@@ -170,8 +158,7 @@ impl Scheduler {
     }
 }
 
-/// Drops sites in a separate thread, because this takes a third of a second for a site with a
-/// million pending URLs.
+/// Drops sites in a separate thread, because a site may have a million pending URLs.
 pub(super) fn drop_sites(sites: Vec<Site>) {
     if !sites.is_empty() {
         drop(tokio::task::spawn_blocking(move || drop(sites)));

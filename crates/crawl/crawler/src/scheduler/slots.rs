@@ -22,14 +22,13 @@ use crate::{
 const LEASE_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval between lists of the due hosts. A new lease causes an earlier list.
 const DUE_INTERVAL: Duration = Duration::from_secs(10);
-/// Maximum hosts in a list: as many as a worker can crawl in some minutes.
+/// Maximum hosts in a list.
 const MAX_DUE: u32 = 50_000;
 /// Maximum slots that one call leases.
 const ALL_SLOTS: u32 = 256;
 /// Hosts that become due within this time are listed, too.
 const AHEAD: TimeDelta = TimeDelta::seconds(30);
 
-/// Leases free slots, and reads the open crawls' sums in them.
 async fn lease_with_sums(
     coordinator: &Coordinator,
     worker: &str,
@@ -96,7 +95,6 @@ impl Scheduler {
         self.state.calls.due_listed_at = None;
     }
 
-    /// Drops slots and their hosts' state without recording it.
     fn drop_slots(&mut self, slots: impl Iterator<Item = i16>) {
         let slots: HashSet<i16> =
             slots.filter(|slot| self.state.slots.remove(slot).is_some()).collect();
@@ -122,7 +120,6 @@ impl Scheduler {
         chains.retain(|key, _| hosts.contains_key(&key.host_hash));
     }
 
-    /// Drops slots whose leases are lost.
     pub(super) fn drop_lost_slots(&mut self, fences: &[SlotFence]) {
         fences.iter().for_each(|fence| self.leases.remove(*fence));
         let lost: Vec<i16> =
@@ -133,8 +130,6 @@ impl Scheduler {
         }
     }
 
-    /// Handles a cancelled request. Its URL stays pending, because another worker may hold the
-    /// slot.
     pub(super) fn request_cancelled(&mut self, fence: SlotFence, host_hash: u64, number: u64) {
         self.state.requests.remove(&number);
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
@@ -169,14 +164,12 @@ impl Scheduler {
         }
     }
 
-    /// Marks all slots for release and stops reading links. Otherwise the links of a crawl that
-    /// this program cannot read would be lost.
+    /// Call this if an open crawl cannot be read, because its links would otherwise be lost.
     pub(super) fn mark_all_for_release(&mut self) {
         self.state.end_passes();
         self.state.slots.values_mut().for_each(|slot| slot.is_leaving = true);
     }
 
-    /// Marks the slots with the fewest pending URLs for release.
     fn mark_surplus(&mut self, number: usize) {
         let slots = self.state.slots.values_mut();
         let mut slots: Vec<&mut LeasedSlot> = slots.filter(|slot| !slot.is_leaving).collect();
@@ -184,15 +177,14 @@ impl Scheduler {
         slots.into_iter().take(number).for_each(|slot| slot.is_leaving = true);
     }
 
-    /// Releases leaving slots once they have nothing in flight or unrecorded. If a store is stalled
-    /// or no crawl is open, this does not wait for uploads.
     pub(super) fn release_slots(&mut self) {
         if self.state.calls.is_releasing {
             return;
         }
         let is_stopping = self.state.is_stopping || self.is_out_of_work();
-        // If uploads are not awaited, the URLs of these records are still pending, or their crawl
-        // has ended. The robots.txt record of an ended crawl may be lost, but no URL needs it.
+        // If no crawl is open or a store is stalled, do not await uploads: the URLs of their
+        // records are still pending, or their crawl has ended. The robots.txt record of an ended
+        // crawl may be lost, but no URL needs it.
         let gives_up = self.is_out_of_work() || !self.state.stalled_crawls.is_empty();
         let ready = |slot: &LeasedSlot| {
             let is_quiet =
@@ -223,12 +215,10 @@ impl Scheduler {
         });
     }
 
-    /// Returns whether no slot is held and no release is in flight.
     pub(super) fn has_released_all(&self) -> bool {
         self.state.slots.is_empty() && !self.state.calls.is_releasing
     }
 
-    /// Requests a list of the due hosts in the held slots.
     pub(super) fn list_due(&mut self) {
         let calls = &mut self.state.calls;
         let is_early = calls.due_listed_at.is_some_and(|at| at.elapsed() < DUE_INTERVAL);

@@ -1,8 +1,5 @@
 //! Records page content for trap detection, and leaves URLs whose shapes no longer yield new
 //! content.
-//!
-//! The crate `everytab-frontier` makes this decision. This module does not depend on how a page is
-//! parsed.
 
 use everytab_frontier::{
     CanonicalUrl, FinalState, FinishEffect, Link, PendingUrl, RejectReason, UrlHash,
@@ -10,12 +7,12 @@ use everytab_frontier::{
 
 use crate::{crawl::Crawl, host::SiteKey, scheduler::state::Scheduler};
 
-/// The reason to leave pending URLs whose shape yields no new content. Links to them are rejected
-/// for the same reason.
+/// The reason to leave pending URLs whose shape yields no new content.
 pub(crate) const TRAP_SHAPE: &str = RejectReason::TrapShape.as_str();
 
 impl Scheduler {
-    /// Records a page's content hashes, before its links are merged.
+    /// Call this before `links` are merged. A page whose links were merged in batches passes no
+    /// links here.
     pub(super) fn note_page(
         &mut self,
         (host_hash, crawl): (u64, &Crawl),
@@ -32,8 +29,6 @@ impl Scheduler {
         });
     }
 
-    /// Returns the final state for a URL whose shape yields no new content. `None` if the URL may
-    /// be requested.
     pub(super) fn left_as_trap(
         &self,
         host_hash: u64,
@@ -49,7 +44,6 @@ impl Scheduler {
         is_of_trap.then_some((FinalState::Left, TRAP_SHAPE))
     }
 
-    /// Marks a URL as finished in its host's state.
     pub(super) fn finish_in_state(
         &mut self,
         crawl: i32,

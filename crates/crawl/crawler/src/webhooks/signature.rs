@@ -4,8 +4,8 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// Returns the signature for a body with this id and time (seconds since 1970): HMAC-SHA256 over
-/// id, time and body, joined with dots. Neither the id nor the time contains a dot.
+/// Returns the signature for a body: HMAC-SHA256 over id, time (seconds since 1970) and body,
+/// joined with dots.
 pub(super) fn signature(secret: &[u8], id: &str, timestamp: &str, body: &str) -> String {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else {
         // HMAC accepts keys of any length.

@@ -1,5 +1,5 @@
 //! Tests bodies that end early, and bodies with a different coding than declared. The received part
-//! is stored and marked, and is parsed if it can be decoded. It is never stored as an empty page.
+//! is stored and marked, and is parsed if it can be decoded.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -10,7 +10,6 @@ use uuid::Uuid;
 
 use crate::world::{World, settings};
 
-/// A URL's recorded fetch.
 struct Recorded {
     outcome: String,
     ending: String,
@@ -26,7 +25,6 @@ impl Recorded {
     }
 }
 
-/// Returns a crawl's fetches that have a record, by request target.
 fn recorded(world: &World, id: Uuid, store: &Path) -> BTreeMap<String, Recorded> {
     let rows = world.sql(&format!(
         "select f.url, f.outcome, coordinator.ending_of(f.outcome, f.bytes), f.truncated, f.title,
@@ -58,7 +56,6 @@ fn recorded(world: &World, id: Uuid, store: &Path) -> BTreeMap<String, Recorded>
     recorded.collect()
 }
 
-/// Returns the head and body of a record's response, as stored.
 fn stored(record: &Record) -> (String, &[u8]) {
     let end = record.block.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
     let (head, body) = record.block.split_at(end);
@@ -87,7 +84,6 @@ async fn a_partial_body_is_stored_marked_and_parsed() {
             let found = recorded.get(&target).unwrap_or_else(|| panic!("{target}"));
             let record = found.record();
             let (head, kept) = stored(&record);
-            // Check the stored bytes.
             let page = body.page(size);
             match body.left() {
                 BodyLeft::Whole => assert!(kept == page, "{name}: {} bytes", kept.len()),
@@ -101,7 +97,6 @@ async fn a_partial_body_is_stored_marked_and_parsed() {
             let digest = format!("sha256:{}", hex::encode(Sha256::digest(&record.block)));
             assert_eq!(record.headers.text("warc-block-digest"), Some(digest), "{name}");
             read_recorded(&found.member, Limits::default(), |_| true, &found.sha256).unwrap();
-            // Check the marks in the record and the row.
             let is_coded = body.left() == BodyLeft::Coded;
             let mark = if body.ends_early() { "disconnect" } else { "" };
             assert_eq!(found.truncated, mark, "{name}");
@@ -118,7 +113,6 @@ async fn a_partial_body_is_stored_marked_and_parsed() {
             let ending = if outcome == "content_decode" { "failed" } else { "captured" };
             assert_eq!(found.ending, ending, "{name}");
             failed += i64::from(ending == "failed");
-            // Check what was parsed.
             assert_eq!(found.title, if is_coded { "" } else { &name });
             let behind = recorded.get(&body.target_behind(size));
             assert_eq!(behind.is_some(), !is_coded, "{name}");
@@ -131,7 +125,6 @@ async fn a_partial_body_is_stored_marked_and_parsed() {
         assert!(!stored(&record).1.is_empty(), "{target}");
     }
     let others = recorded.keys().filter(|target| !target.starts_with("/broken/")).count();
-    // Add the page that links to all of these bodies, which is at `/broken/`, too.
     let others = i64::try_from(others).unwrap() + 1;
     assert_eq!((status.captured, status.failed), (captured + others, failed), "{status:?}");
 }

@@ -1,5 +1,5 @@
-//! Tests urgent URLs, URLs that kill workers, crawls that a worker cannot read, stores for ranges
-//! of slots, and robots.txt records.
+//! Tests urgent URLs, URLs that kill workers, unreadable crawls, stores for ranges of slots, and
+//! robots.txt records.
 
 use std::{collections::BTreeSet, fs, time::Duration};
 
@@ -55,7 +55,6 @@ async fn an_urgent_url_is_recorded_before_other_urls_of_the_same_hosts() {
     worker.stop().await;
 }
 
-/// Returns a URL's normalized key.
 fn key(url: &str) -> String {
     CanonicalUrl::parse(url, &ParameterList::default()).unwrap().key().to_owned()
 }
@@ -70,7 +69,6 @@ async fn a_url_that_kills_its_workers_is_recorded_as_crashed() {
     world.sql("update everytab.slots set isolated_until = now() + interval '1 hour'");
     let page = |line: &everytab_testbed::AccessLine| line.path != "/robots.txt";
     let pages = |world: &World| world.running.access_lines().iter().filter(|l| page(l)).count();
-    // The worker dies while the third page is in flight.
     let one: TestWorker = world.worker("worker-1", |_| {});
     until("three pages", async || pages(&world) >= 3).await;
     one.kill();
@@ -81,8 +79,7 @@ async fn a_url_that_kills_its_workers_is_recorded_as_crashed() {
         let requests = world.running.access_lines();
         requests.iter().filter(|line| line.host.clone() + &line.path == poison).count()
     };
-    // The first deaths may have other causes, so the page is requested again, and the next worker
-    // is killed, too.
+    // The first deaths may have other causes, so the page is requested again.
     for death in 2..=4 {
         world.expire_leases();
         let next = world.worker(&format!("worker-{death}"), |_| {});
@@ -119,7 +116,6 @@ async fn a_worker_that_cannot_read_an_open_crawl_holds_no_slots() {
         assert_eq!((world.status(crawl).await.read, world.status(crawl).await.known), (0, 0));
     }
     assert_eq!(world.sql("select count(*) from everytab.slots where holder <> ''"), "0");
-    // After the unreadable crawl is cancelled, the other one continues.
     world.owner.move_crawl(newer, CrawlVerb::Cancel).await.unwrap().unwrap();
     world.ended(id).await;
     worker.finish().await;
@@ -168,7 +164,6 @@ async fn records_go_to_the_store_of_their_slot_or_of_requisites() {
         used.insert(store);
     }
     assert_eq!(used.len(), 3, "{rows}");
-    // A robots.txt is stored with its host's pages.
     for store in ["low", "high"] {
         let robots =
             files_below(&world.directory(store)).into_iter().any(|path| path.contains("robotstxt"));
@@ -176,7 +171,6 @@ async fn records_go_to_the_store_of_their_slot_or_of_requisites() {
     }
 }
 
-/// A crawl's robots.txt is stored even if the worker dies when no URL is left to fetch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disallowed_url_finishes_only_once_its_robots_txt_is_stored() {
     let graph =
@@ -192,7 +186,6 @@ async fn a_disallowed_url_finishes_only_once_its_robots_txt_is_stored() {
     let first = world.worker("worker-1", |settings| settings.record_after = Duration::ZERO);
     until("a request", async || !world.running.access_lines().is_empty()).await;
     world.waited(id, |status| status.known == 1).await;
-    // Wait for long enough for many checkpoints.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let status = world.status(id).await;
     assert_eq!((status.state.as_str(), status.pending), ("running", 1), "{status:?}");
@@ -208,8 +201,7 @@ async fn a_disallowed_url_finishes_only_once_its_robots_txt_is_stored() {
     assert_eq!(outcomes, ["robots_disallowed"]);
 }
 
-/// The URLs wait until the robots.txt is uploaded. The limit for waiting fetches must not block
-/// their host.
+/// The limit for fetches that wait for the robots.txt's upload must not block their host.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_robots_txt_can_disallow_thousands_of_urls() {
     let plain = GraphSettings::plain(1, 1, 4_000);
@@ -227,7 +219,6 @@ async fn one_robots_txt_can_disallow_thousands_of_urls() {
     assert_same(&world.recorded(id).await, &expected);
 }
 
-/// Returns the files below a directory.
 fn files_below(directory: &std::path::Path) -> Vec<String> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {

@@ -53,8 +53,7 @@ fn dropped(server: &Server) -> usize {
     server.requests().iter().filter(|path| path.starts_with("/drop/")).count()
 }
 
-/// Returns how many pages below `/keep` were requested. A page counts once, even if two workers
-/// requested it.
+/// A page counts once, even if two workers requested it.
 fn kept(server: &Server) -> usize {
     let requests: BTreeSet<String> = server.requests().into_iter().collect();
     requests.iter().filter(|path| path.starts_with("/keep/")).count()
@@ -78,8 +77,8 @@ async fn excluding_urls_of_a_running_crawl_leaves_them_without_requests() {
     let excluded = |left: &serde_json::Value| left["excluded"].as_i64().unwrap_or_default();
     world.waited(id, |status| excluded(&status.left) > 0).await;
     let before = dropped(&server);
-    // One excluded URL is on the dead port. If this URL remained pending, the crawl would not end
-    // for a day.
+    // One excluded URL is on the dead port. If it remained pending, the crawl would not end for a
+    // day.
     let status = world.ended(id).await;
     worker.stop().await;
     assert_eq!(status.ended_by.as_deref(), Some("empty"));
@@ -113,7 +112,6 @@ async fn pending_urls_are_checked_against_the_newest_patterns_when_loaded() {
     world.waited(id, |status| status.captured > 2).await;
     first.stop().await;
     let before = (dropped(&server), world.status(id).await.captured);
-    // Only the newest change counts, and a change based on an older version is rejected.
     change(&world, id, 1, &[], &["*/keep/*"]).await;
     let late = PatternChange { version: 1, include: json!([]), exclude: json!([]) };
     let result = world.owner.change_patterns(id, &late).await.unwrap();

@@ -1,5 +1,5 @@
-//! Tests that a crawl in a closed world records exactly the URLs that the oracle predicts, and that
-//! page limits and searchable texts work.
+//! Tests that a crawl in a closed world records exactly the URLs that the oracle predicts, and
+//! tests page limits and searchable texts.
 
 use std::time::Duration;
 
@@ -69,7 +69,6 @@ async fn stopping_workers_hand_over_their_slots_and_keep_all_delays() {
     for number in 1..5 {
         tokio::time::sleep(Duration::from_millis(1_500)).await;
         let next = world.worker(&format!("worker-{number}"), |_| {});
-        // If the crawl has already ended, the worker has finished by itself.
         worker.stop().await;
         worker = next;
     }
@@ -119,8 +118,7 @@ async fn a_page_limit_is_reached_and_never_exceeded() {
     }
 }
 
-/// All hosts' state takes several times the memory limit, so sites must rotate through memory. If a
-/// worker did not drop any site, it would stop sending requests.
+/// All hosts' state takes several times the memory limit, so sites must rotate through memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_with_little_memory_matches_the_oracle() {
     let graph =
@@ -140,10 +138,9 @@ async fn a_worker_with_little_memory_matches_the_oracle() {
     assert_eq!(check_politeness(&world.requests(), delay), []);
 }
 
-/// A few slots reserve the last pages of the limit, and the other slots have pending URLs that they
-/// may not fetch. Sites in these other slots used to rotate through memory and to keep out the
-/// sites with reserved pages. With 25,000 bytes, many sites need more memory than the tenth that
-/// one rotation frees.
+/// A few slots hold the last pages of the limit. Regression test: sites in other slots kept the
+/// sites with these pages out of memory. With 25,000 bytes, many sites need more memory than one
+/// rotation frees.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_with_little_memory_reaches_a_page_limit() {
     for bytes in [60_000, 25_000] {
@@ -174,7 +171,6 @@ async fn a_searchable_crawl_records_the_text_of_each_page_once() {
     world.ended(id).await;
     world.ended(other).await;
     assert_eq!(worker.finish().await, CrawlerEnd::Finished);
-    // Exactly the captured HTML pages have a text, and its search vector matches.
     let wrong = world.sql(&format!(
         "select count(*) from everytab.crawls c
            join everytab.fetches f using (crawl)

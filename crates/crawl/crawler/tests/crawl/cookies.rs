@@ -14,13 +14,10 @@ use crate::{
     world::{World, assert_same, settings},
 };
 
-/// Returns a graph in which most pages on a host are behind cookie walls. Other pages link to many
-/// of these pages, too.
 fn walled(hosts: u64, pages: u64) -> GraphSettings {
     GraphSettings { walled: 700, redirect: 100, ..GraphSettings::plain(hosts, hosts, pages) }
 }
 
-/// The header field that sets the cookie for passing a server's walls.
 const PASSED: &str = "Set-Cookie: passed=1\r\n";
 
 /// Responds like a server whose `/page` needs a cookie from `/check`.
@@ -54,7 +51,6 @@ async fn pages_behind_cookie_walls_are_captured() {
     assert_eq!(status.ended_by.as_deref(), Some("empty"));
 }
 
-/// If the crawl's only URL is a wall, a limit of one page must be enough for the page behind it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wall_takes_one_page_of_a_limit() {
     let world = World::new(61, walled(1, 60)).await;
@@ -70,7 +66,7 @@ async fn a_wall_takes_one_page_of_a_limit() {
     assert_eq!(world.ended(id).await.captured, 1);
     let recorded = world.recorded(id).await;
     assert_eq!(recorded.get(&graph.url(wall)).map(String::as_str), Some("ok"));
-    // A redirect's target counts as another page, and the limit has no page left for it.
+    // A redirect's target counts as another page, for which the limit has no page left.
     let status = world.ended(other).await;
     assert_eq!((status.ended_by.as_deref(), status.captured), (Some("limit"), 1));
     let recorded = world.recorded(other).await;
@@ -107,14 +103,13 @@ async fn redirect_loops_and_endless_cookies_fail() {
     let captured =
         world.count(ClosedCrawl::new(homes, OracleScope::Site), ExpectedEnding::Captured);
     assert_eq!((status.captured, status.failed), (captured, 4));
-    // This is the first request, and five more that follow redirects.
     let requests = world.requests();
     assert_eq!(requests.iter().filter(|line| line.path == "/counter").count(), 6);
     assert_eq!(requests.iter().filter(|line| line.path.starts_with("/loop/")).count(), 3);
 }
 
-/// If a worker dies between two requests in a chain, the cookies are lost, so the next worker
-/// starts the chain again. Each URL must have one row, and all sums must match the oracle.
+/// The cookies are lost when a worker dies between two requests in a chain, so the next worker
+/// starts the chain again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chains_interrupted_by_a_death_start_again() {
     let graph = GraphSettings {
@@ -129,7 +124,6 @@ async fn chains_interrupted_by_a_death_start_again() {
     let id = world.start(&crawl_settings, None, &homes).await;
     let check = |line: &AccessLine| line.path.starts_with("/check/");
     let first = world.worker("worker-1", |_| {});
-    // Four requests show that chains are in progress on some hosts.
     while world.running.access_lines().iter().filter(|line| check(line)).count() < 4 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -199,7 +193,6 @@ async fn a_wall_waits_for_a_check_that_is_retried() {
     assert_eq!(world.recorded(id).await.get(&page).map(String::as_str), Some("ok"));
 }
 
-/// A page's links use up the site's budget before a wall is passed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn walls_lead_to_their_pages_after_the_site_budget_is_used_up() {
     let world = World::new(68, GraphSettings::plain(1, 1, 1)).await;

@@ -1,5 +1,5 @@
-//! Tests crawls in which stores or database calls fail, host state that the next crawl reuses, and
-//! two crawls with different delays on one host.
+//! Tests failing stores and database calls, host state that the next crawl reuses, and two crawls
+//! with different delays on one host.
 
 use std::{fs, time::Duration};
 
@@ -9,7 +9,6 @@ use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
 
 use crate::world::{World, assert_same, settings};
 
-/// Creates a world with one host.
 async fn one_host(seed: u64, pages: u64) -> World {
     World::new(seed, GraphSettings { hosts: 1, sites: 1, pages, ..GraphSettings::default() }).await
 }

@@ -1,5 +1,4 @@
-//! Tests that crawls reject links and pages because of filters or `noarchive`, and that their sums
-//! add up.
+//! Tests that crawls reject links and pages because of filters or `noarchive`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -64,7 +63,6 @@ fn count(counts: &Value, name: &str) -> i64 {
     counts.get(name).and_then(Value::as_i64).unwrap_or_default()
 }
 
-/// Returns the URLs of all archived records.
 fn archived_urls(world: &World) -> BTreeSet<String> {
     let archives = world.sql("select object from everytab.crawl_archives");
     let mut urls = BTreeSet::new();
@@ -76,7 +74,6 @@ fn archived_urls(world: &World) -> BTreeSet<String> {
     urls
 }
 
-/// Counts the recorded URLs by outcome.
 fn outcomes(recorded: &BTreeMap<String, String>) -> BTreeMap<&str, usize> {
     let mut outcomes = BTreeMap::new();
     for outcome in recorded.values() {
@@ -136,7 +133,6 @@ async fn a_page_dropped_by_words_has_a_row_but_no_record_or_links() {
     let searched = CrawlSettings { search: SearchOption::On, ..filtered };
     let (status, recorded) = crawl(&world, &searched).await;
     let dropped = outcomes(&recorded).remove("filtered_words").unwrap_or_default();
-    // Search must not find rejected pages, either.
     let texts = world.sql(
         "select count(*) > 0, count(*) filter (where f.outcome <> 'ok')
            from everytab.fetch_texts t join everytab.fetches f using (crawl, host_hash, url_hash)",
@@ -151,7 +147,6 @@ async fn a_page_dropped_by_words_has_a_row_but_no_record_or_links() {
                                              or sha256 is null)",
     );
     assert_eq!(kept, "0");
-    // No record contains a page with this word in its title.
     let of_word = format!(
         "select count(*) from everytab.fetches where crawl = {} and title like '{word} %'
             and outcome <> 'filtered_words'",
@@ -218,7 +213,7 @@ async fn a_crawl_waits_for_its_list_and_holds_no_other_crawl_back() {
     let (list, object) = list_of(&world, &[&host]);
     let filter = json!({ "lists": [{ "name": "list", "mode": "drop" }] });
     let filter = frozen(filter, vec![list.clone()]);
-    // The store has an object with the right length but other content, which must not be used.
+    // An object with the right length but other content must not be used.
     put(&world, &list, &vec![0; object.len()]);
     let id = world.start(&filtered(filter), None, &[home]).await;
     let other = world.start(&settings("site"), None, &[world.graph().home(1)]).await;
@@ -259,6 +254,6 @@ async fn a_classifier_drops_pages_and_the_links_of_others() {
     let (status, recorded) = crawl(&world, &filtered(frozen(filter, Vec::new()))).await;
     server.abort();
     let outcomes = outcomes(&recorded);
-    // A page is kept if its verdict is late, so some pages may be kept.
+    // A page is kept if its verdict is late.
     assert!(outcomes.get("filtered_classifier").is_some_and(|dropped| *dropped > 0), "{status:?}");
 }

@@ -1,11 +1,9 @@
-//! Generates sites from their paths: long lists of pages with unique content, and traps.
-//!
-//! All pages share a template with 40 lines. This module does not depend on how the pages are
-//! crawled.
+//! Generates sites from their paths: long lists of pages with unique content, and traps. All pages
+//! share a template with 40 lines.
 
 use std::fmt::Write;
 
-/// Pages with unique text that each site has at `/real/...`.
+/// Pages with unique text at `/real/...`, per site.
 pub(crate) const REAL_PAGES: u64 = 150;
 
 const WORDS: [&str; 40] = [
@@ -31,9 +29,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// A generated site that maps paths to pages.
 pub(crate) struct MadeSite {
-    /// The site's name.
     pub name: &'static str,
     /// Pages with unique content at `/own/...`. A crawl should capture all of them.
     pub own_pages: u64,
@@ -41,7 +37,6 @@ pub(crate) struct MadeSite {
 }
 
 impl MadeSite {
-    /// Returns a path's HTML. `None` if there is no such page.
     pub(crate) fn html(&self, path: &str) -> Option<String> {
         if path == "/" {
             let real = (0..REAL_PAGES).map(|n| format!("/real/{}", phrase(n, 3).replace(' ', "-")));
@@ -55,13 +50,11 @@ impl MadeSite {
         (self.page)(path)
     }
 
-    /// Returns whether a crawl should capture this path.
     pub(crate) fn is_wanted(path: &str) -> bool {
         !path.starts_with("/trap/")
     }
 }
 
-/// Sites with many pages that have the same URL shape, but unique content.
 pub(crate) const LISTS: [MadeSite; 10] = [
     MadeSite { name: "numbers", own_pages: 4_000, page: |path| article(path, "/own/article-") },
     MadeSite { name: "dates", own_pages: 4_000, page: dated },
@@ -75,7 +68,6 @@ pub(crate) const LISTS: [MadeSite; 10] = [
     MadeSite { name: "views of a wiki", own_pages: 600, page: wiki },
 ];
 
-/// All traps.
 pub(crate) const TRAPS: [MadeSite; 11] = [
     MadeSite { name: "calendar", own_pages: 0, page: calendar },
     MadeSite { name: "calendar with a clock", own_pages: 0, page: clock },
@@ -107,7 +99,6 @@ fn phrase(seed: u64, words: u64) -> String {
     (0..words).map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns sentences that are unique for this seed.
 fn own_text(seed: u64, sentences: u64) -> String {
     (0..sentences).map(|n| format!("<p>The {}.</p>", phrase(mix(seed) ^ n << 40, 9))).collect()
 }
@@ -115,7 +106,6 @@ fn own_text(seed: u64, sentences: u64) -> String {
 fn page(title: &str, text: &str, links: &[String]) -> String {
     let mut html = format!("<!DOCTYPE html><title>{title} - A site</title><nav><ul>");
     for n in 0..30 {
-        // Writing to a string cannot fail.
         let _ = write!(html, "<li>{}</li>", phrase(n, 2));
     }
     let _ = write!(html, "</ul></nav><h1>{title}</h1>{text}<ul>");
@@ -134,7 +124,6 @@ fn number(path: &str, prefix: &str) -> Option<u64> {
     path.strip_prefix(prefix)?.parse().ok()
 }
 
-/// Returns a page from an index with 100 links per page.
 fn indexed(path: &str, article: impl Fn(u64) -> String, count: u64) -> Option<String> {
     if path == "/own/" {
         let links: Vec<String> = (0..count / 100).map(|n| format!("/own/index-{n}")).collect();
@@ -171,7 +160,6 @@ fn hexadecimal(path: &str) -> Option<String> {
     indexed(path, of, 4_000)
 }
 
-/// Each page has one unique line of seven words.
 fn thin(path: &str) -> Option<String> {
     if let Some(n) = number(path, "/own/product/") {
         let text = format!("<p>{}</p><p>{}.99 EUR</p>", phrase(mix(n), 7), n % 90);
@@ -180,8 +168,6 @@ fn thin(path: &str) -> Option<String> {
     indexed(path, |n| format!("/own/product/{n}"), 4_000)
 }
 
-/// Each page has a unique name, which is in its URL, and a unique sentence, below a menu of 200
-/// lines.
 fn sale(path: &str) -> Option<String> {
     let slug = |n: u64| format!("{}-{n}", phrase(mix(n), 3).replace(' ', "-"));
     if let Some(n) = path.strip_prefix("/own/sale/").and_then(|rest| rest.rsplit('-').next()) {
@@ -193,7 +179,6 @@ fn sale(path: &str) -> Option<String> {
     indexed(path, |n| format!("/own/sale/{}", slug(n)), 1_000)
 }
 
-/// Pages that differ only by numbers.
 fn table(path: &str) -> Option<String> {
     if let Some(n) = number(path, "/own/weather/") {
         let row = |hour: u64| {
@@ -205,7 +190,6 @@ fn table(path: &str) -> Option<String> {
     indexed(path, |n| format!("/own/weather/{n}"), 1_000)
 }
 
-/// Pages that differ only by a picture.
 fn gallery(path: &str) -> Option<String> {
     let n = if path == "/own/" { 0 } else { number(path, "/own/photo/")? };
     let next = [format!("/own/photo/{}", (n + 1).min(1_000)), "/".to_owned()];
@@ -223,7 +207,6 @@ fn listed(path: &str) -> Option<String> {
     Some(page("List", "", &links))
 }
 
-/// Each article has nine views without new content.
 fn wiki(path: &str) -> Option<String> {
     if path == "/own/" {
         let links: Vec<String> = (0..600)
@@ -254,7 +237,6 @@ fn calendar(path: &str) -> Option<String> {
     Some(page(&title, text, &[to(months - 1), to(months + 1), to(months + 12)]))
 }
 
-/// A calendar that shows its response time and its number of views.
 fn clock(path: &str) -> Option<String> {
     let n = mix(hash(path));
     let footer = format!("<p>{}.{:06} s</p><p>{} views</p>", n % 3, n % 999_983, n % 99_991);
@@ -270,7 +252,6 @@ fn days(path: &str) -> Option<String> {
     Some(page("Day", &text, &links))
 }
 
-/// A shop with the same 20 pages in every session.
 fn shop(item: u64, links: &[String]) -> String {
     page(&format!("Shop {item}"), &own_text(item % 20, 3), links)
 }
@@ -295,7 +276,7 @@ fn session_query(path: &str) -> Option<String> {
     Some(shop(item as u64, &links))
 }
 
-/// Lists a subset of 60 items in a shuffled order. `seed` determines both.
+/// Lists a subset of 60 items in an order, both of which `seed` determines.
 fn choice(seed: u64, links: &[String]) -> String {
     let mut items: Vec<u64> =
         (0..60).filter(|item| mix(seed ^ item << 7).is_multiple_of(3)).collect();
@@ -305,7 +286,6 @@ fn choice(seed: u64, links: &[String]) -> String {
     page(&format!("{} items", items.len()), &text, links)
 }
 
-/// Four parameters with six values each, in any combination and order.
 fn facets(path: &str) -> Option<String> {
     let query = path.strip_prefix("/trap/")?;
     let chosen = query.strip_prefix('?').unwrap_or_default();
@@ -330,7 +310,6 @@ fn facet_paths(path: &str) -> Option<String> {
     Some(choice(hash(path), &links))
 }
 
-/// Each directory has relative links to further directories.
 fn endless_path(path: &str) -> Option<String> {
     let folder = path.strip_prefix("/trap/")?;
     let links: Vec<String> =

@@ -1,8 +1,8 @@
-//! Tests that crawls judge pages by their content. Long lists must be captured completely. A trap
-//! must end after at most as many pages as its site has otherwise.
+//! Tests that crawls judge pages by their content: long lists must be captured completely, and a
+//! trap must end after at most as many pages as its site has otherwise.
 //!
-//! Most of these crawls use no sockets. Pages are parsed as in the crawler, and the host's state is
-//! packed and unpacked periodically, as if its holder had died.
+//! Most of these crawls use no sockets. The host's state is packed and unpacked periodically, as if
+//! its holder had died.
 
 use std::collections::HashMap;
 
@@ -25,12 +25,9 @@ const ORIGIN: &str = "https://made.example";
 
 /// Number of pages in flight before the first one finishes.
 const IN_FLIGHT: usize = 10;
-/// Number of finished fetches before the state is packed.
 const FETCHES_PER_PACK: u64 = 25;
-/// Number of packs before the holder dies.
 const PACKS_PER_DEATH: u64 = 7;
 
-/// The result of crawling a site.
 #[derive(Debug, Default)]
 struct Crawled {
     wanted: u64,
@@ -79,7 +76,6 @@ impl Crawl {
         self.crawled.rejected += merged.rejected.of(RejectReason::TrapShape);
     }
 
-    /// Fetches a page and merges its links.
     fn fetch(&mut self, pending: &PendingUrl, html: &str) {
         let request = LinkRequest { robot: "EveryTabBot", with_requisites: false };
         let requests = (&request, &TextRequest::default());
@@ -107,7 +103,7 @@ impl Crawl {
         }
     }
 
-    /// Simulates the holder's death, which loses changes since the last pack.
+    /// Loses the changes since the last pack, as when the holder dies.
     fn die(&mut self) {
         let chunks = self.chunks.iter().map(Vec::as_slice);
         self.state = HostState::unpack("made.example", chunks, &self.parameters).unwrap().state;
@@ -195,7 +191,6 @@ fn traps_end_within_as_many_pages_as_their_site_has_otherwise() {
         assert!(crawled.of_trap <= REAL_PAGES, "{}: {crawled:?}", site.name);
     }
 }
-/// Crawls a list and a trap over sockets. Then crawls the trap again with a higher limit for traps.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_captures_a_whole_list_and_leaves_a_trap() {
     let graph = GraphSettings { hosts: 1, sites: 1, pages: 1, ..GraphSettings::default() };

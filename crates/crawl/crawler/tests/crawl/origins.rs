@@ -24,7 +24,6 @@ async fn world(seed: u64) -> World {
         .await
 }
 
-/// Returns a home page with links to [`PAGES`] pages and with additional HTML.
 fn home(more: &str) -> Act {
     let links: String = (0..PAGES).map(|page| format!("<a href=/p{page}>.</a>")).collect();
     page(&format!("<title>home</title>{links}{more}"))
@@ -38,7 +37,7 @@ fn host_settings() -> CrawlSettings {
     CrawlSettings { delay_ms: 250, delay_factor: 0.0, ..settings("host") }
 }
 
-/// Gives a worker a long patience, as in operation, but short pauses.
+/// A long patience, as in operation, but short pauses.
 fn patient(settings: &mut CrawlerSettings) {
     settings.host_patience = Duration::from_secs(24 * 60 * 60);
     settings.origin_pause = Duration::from_secs(1);
@@ -98,7 +97,7 @@ async fn an_outage_costs_no_page_whatever_the_failure() {
     // The outage lasts for more requests than there are pages left, so a page would use up its
     // retries.
     const LONG_OUTAGE: std::ops::Range<usize> = 4..15;
-    // These values are used instead of an HTTP status.
+    // Used instead of an HTTP status.
     const CLOSED: u16 = 0;
     const CUT: u16 = 1;
     let world = world(61).await;
@@ -190,7 +189,6 @@ async fn pages_that_always_fail_on_a_working_site_fail_after_their_retries() {
     for at in 0..9 {
         assert_eq!(server.count(&format!("/bad{at}")), 3, "{:?}", server.requests());
     }
-    // The home page is probed several times, also before the last retries.
     assert!((1..=12).contains(&server.count("/")), "{:?}", server.requests());
 }
 
@@ -208,7 +206,6 @@ async fn urls_of_a_dead_origin_are_left_after_the_patience_of_their_crawl() {
     let worker = world.worker("worker-1", patient);
     let status = world.ended(one).await;
     assert_eq!(status.left, serde_json::json!({ "robots_unreachable": 1 }));
-    // A later crawl is not affected on the host's other origin.
     let urls = ["http://127.6.3.1:8080/a".to_owned(), dead];
     let (_, other) = world.start_urls("other", &impatient, &urls).await;
     let status = world.ended(other).await;

@@ -1,5 +1,5 @@
 //! Tests ports that a crawl or a worker does not allow. Links to them are counted, and known URLs
-//! are rejected when they are due. Each host in a world has one port, 80 or 443.
+//! are rejected when they are due.
 
 use everytab_fetcher::FetchSettings;
 use everytab_testbed::{ClosedCrawl, GraphSettings, OracleScope};
@@ -12,7 +12,6 @@ async fn world(seed: u64) -> World {
     World::new(seed, graph).await
 }
 
-/// Returns fetch settings for a worker that allows only port 443.
 fn https_alone(world: &World) -> FetchSettings {
     FetchSettings { ports: "443".parse().unwrap(), ..world.fetcher() }
 }
@@ -32,7 +31,6 @@ async fn links_to_ports_that_a_crawl_does_not_request_are_counted() {
     let world = world(70).await;
     let home = (0..world.graph().hosts()).find(|host| world.graph().has_https(*host)).unwrap();
     let home = world.graph().home(home);
-    // First the crawl restricts the ports, then the worker does.
     let (_, by_crawl) = world.start_with(with("ports", &[443]), None, &[home]).await;
     let worker = world.worker("worker-1", |_| {});
     let status = world.ended(by_crawl).await;

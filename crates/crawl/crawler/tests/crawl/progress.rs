@@ -22,9 +22,7 @@ use crate::{
     world::{World, assert_same, settings},
 };
 
-/// Number of links on the page from [`long_links`]. This is the maximum for a page.
 const LINKS: usize = 5_000;
-/// Number of known URLs in a crawl of this page.
 const ALL: i64 = LINKS as i64 + 1;
 
 async fn small_world(seed: u64) -> World {
@@ -42,8 +40,8 @@ fn long_links(host: &str, path: &str) -> Act {
     page(&format!("<base href={base}>{links}"))
 }
 
-/// Starts a crawl of this page with expensive patterns. An engine that tracked all states of the
-/// first pattern would take 0.1 s per link.
+/// Starts a crawl with expensive patterns. An engine that tracked all states of the first pattern
+/// would take 0.1 s per link.
 async fn start_costly(world: &World, host: &str) -> Uuid {
     let costly = CrawlSettings {
         exclude: vec!["re:(?:.?){3000}[^a-z0-9/.:_?=-]".to_owned(), "*/zzz/*".to_owned()],
@@ -87,7 +85,6 @@ async fn a_long_merge_stops_when_its_crawl_is_cancelled_or_its_worker_stops() {
     let id = start_costly(&world, HOST).await;
     until("the page to be requested again", async || server.count("/") == 2).await;
     one.stop().await;
-    // Another worker merges the remaining links.
     let two = world.worker("worker-2", |settings| settings.exit_when_done = false);
     world.waited(id, |status| status.known == ALL).await;
     cancel(&world, id).await;
@@ -104,8 +101,7 @@ async fn a_crawl_with_patterns_over_the_cost_limit_ends_and_holds_no_other_back(
     let id = world.start(&settings("any"), None, &[home]).await;
     let worker = world.worker("worker-1", |_| {});
     let status = world.ended(before).await;
-    // Not even the seed is fetched, because the pattern is not evaluated and might exclude it. The
-    // crawl's owner sees the reason in the counts of refused links.
+    // Not even the seed is fetched, because the pattern is not evaluated and might exclude it.
     assert_eq!((status.known, status.links_refused["pattern_cost"].as_i64()), (0, Some(1)));
     world.ended(id).await;
     worker.finish().await;
@@ -113,8 +109,7 @@ async fn a_crawl_with_patterns_over_the_cost_limit_ends_and_holds_no_other_back(
     assert_same(&world.recorded(id).await, &expected);
 }
 
-/// A log that is no longer read after a certain message, so the task that writes this message
-/// hangs.
+/// A log that blocks after a certain message, so that the task that writes this message hangs.
 #[derive(Default)]
 struct BlockedLog {
     lines: Mutex<Vec<String>>,

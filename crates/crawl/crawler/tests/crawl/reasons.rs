@@ -1,5 +1,4 @@
-//! Tests that rows contain each URL's outcome and referrer, and the fault of its server's
-//! certificate.
+//! Tests the outcome, referrer and certificate fault in each URL's row.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +16,6 @@ fn key(url: &str) -> String {
     CanonicalUrl::parse(url, &Default::default()).unwrap().key().to_owned()
 }
 
-/// Returns a crawl's fetches by their keys.
 async fn fetches(world: &World, id: Uuid) -> BTreeMap<String, CrawlFetch> {
     let (mut found, mut next) = (BTreeMap::new(), Some(FetchPosition::default()));
     while let Some(after) = next {
@@ -29,7 +27,6 @@ async fn fetches(world: &World, id: Uuid) -> BTreeMap<String, CrawlFetch> {
     found
 }
 
-/// Returns the lines in all archived metadata records, by their URLs' keys.
 fn metadata(world: &World) -> BTreeMap<String, Vec<String>> {
     let archives = world.sql("select object from everytab.crawl_archives");
     let mut found = BTreeMap::new();
@@ -121,7 +118,6 @@ async fn each_row_names_its_referrer_and_failure_across_worker_restarts() {
     assert!(faulty > 20, "{faulty}");
 }
 
-/// A certificate that is signed by a known root has no fault.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_good_certificate_has_no_fault() {
     let graph =

@@ -17,7 +17,6 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub line: String,
@@ -26,17 +25,14 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// Returns the event's id.
     pub(crate) fn id(&self) -> &str {
         &self.fields["webhook-id"]
     }
 
-    /// Returns the event.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// Returns whether one of the signatures was made with a secret.
     pub(crate) fn is_signed_with(&self, secret: &[u8]) -> bool {
         let signed = format!("{}.{}.{}", self.id(), self.fields["webhook-timestamp"], self.body);
         let mut mac = Hmac::<Sha256>::new_from_slice(secret).unwrap();
@@ -59,9 +55,8 @@ impl Drop for Receiver {
 }
 
 impl Receiver {
-    /// Starts a receiver. `respond` gets a request and the number of earlier requests. It returns a
-    /// status and additional header fields, each with a line ending. If it returns `None`, the
-    /// receiver sends no response.
+    /// `respond` gets a request and the number of earlier requests. It returns a status and
+    /// additional header fields, each with a line ending, or `None` to send no response.
     pub(crate) async fn start(
         address: &str,
         respond: impl Fn(&Received, usize) -> Option<(u16, &'static str)> + Send + Sync + 'static,
@@ -74,7 +69,6 @@ impl Receiver {
                 let Ok((stream, _)) = listener.accept().await else { continue };
                 let (respond, log) = (Arc::clone(&respond), Arc::clone(&log));
                 tokio::spawn(async move {
-                    // The client may close the connection.
                     serve(stream, &*respond, &log).await.ok();
                 });
             }
@@ -82,18 +76,15 @@ impl Receiver {
         Self { received, task }
     }
 
-    /// Returns the received requests in order.
     pub(crate) fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 
-    /// Waits until this many requests are received, and returns them.
     pub(crate) async fn has(&self, amount: usize) -> Vec<Received> {
         until("requests to be received", async || self.received().len() >= amount).await;
         self.received()
     }
 
-    /// Returns how often each event was received, by its id.
     pub(crate) fn by_id(&self) -> BTreeMap<String, usize> {
         let mut found = BTreeMap::new();
         for one in self.received() {

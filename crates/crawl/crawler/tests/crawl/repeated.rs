@@ -9,7 +9,6 @@ use uuid::Uuid;
 
 use crate::world::{World, assert_same, settings};
 
-/// Creates a world in which a tenth of the pages changes each day.
 async fn world(seed: u64) -> World {
     let graph = GraphSettings { hosts: 12, sites: 6, pages: 400, ..GraphSettings::default() };
     World::new(seed, graph).await
@@ -38,14 +37,12 @@ fn again(earlier: Uuid) -> CrawlSettings {
     CrawlSettings { again: Some(earlier), ..settings("any") }
 }
 
-/// Counts a crawl's fetches that satisfy an SQL condition.
 fn count(world: &World, crawl: Uuid, condition: &str) -> usize {
     let of_crawl = format!("f.crawl = (select crawl from everytab.crawls where id = '{crawl}')");
     let sql = format!("select count(*) from everytab.fetches f where {of_crawl} and {condition}");
     world.sql(&sql).parse().unwrap()
 }
 
-/// Returns each URL's body digest and body location in a crawl, by the URL's hash.
 fn bodies(world: &World, crawl: Uuid) -> BTreeMap<String, (String, String)> {
     let rows = world.sql(&format!(
         "select f.url_hash, encode(f.sha256, 'hex'), a.object,
@@ -103,9 +100,8 @@ async fn an_identical_body_is_a_revisit_even_without_an_etag() {
     assert_eq!(refused, u64::try_from(pages).ok());
 }
 
-/// Counts a crawl's revisits that correctly refer to another URL's record: on the same site, with
-/// the same body, and at the location in the other URL's row. The second number counts only those
-/// that refer to another archive.
+/// Counts a crawl's revisits that correctly refer to another URL's record. The second number counts
+/// those that refer to another archive.
 fn copies(world: &World, crawl: Uuid) -> (usize, usize) {
     let named = "f.body_url is not null and f.record_length > 0 and exists (
         select from everytab.fetches o
@@ -133,19 +129,17 @@ async fn the_same_file_under_another_url_of_its_site_is_stored_once() {
     let first = crawl(&world, 0, &settings("any")).await;
     let files = "f.mime = 'application/pdf'";
     let all = count(&world, first, files);
-    // All these files on a site have the same bytes. However, a record cannot refer to an archive
-    // that is still being uploaded.
+    // A record cannot refer to an archive that is still being uploaded, so some files are stored
+    // again.
     assert!(all > 30, "{all}");
     let stored = count(&world, first, &format!("{files} and f.body_archive is null"));
     assert!((2..all / 3).contains(&stored), "{stored} of {all}");
     assert_eq!(copies(&world, first).0, all - stored);
-    // In the next crawl, all of them are revisits that refer to this record, even if their
-    // responses have other `ETag`s.
+    // In the next crawl all are revisits, even if their responses have other `ETag`s.
     let second = crawl(&world, 1, &again(first)).await;
     assert_eq!(count(&world, second, &format!("{files} and f.body_archive is null")), 0);
     assert_eq!(bodies(&world, second).len(), bodies(&world, first).len());
 
-    // With short archives, records also refer to archives that are already uploaded.
     let id = world.start(&settings("any"), None, &[world.graph().home(0)]).await;
     let worker = world.worker("worker-2", |settings| settings.record_after = Duration::ZERO);
     world.ended(id).await;
@@ -163,7 +157,7 @@ async fn a_copy_that_is_too_old_or_gone_is_stored_again() {
     let old = CrawlSettings { store_again_after_s: 0, ..again(first) };
     let second = crawl(&world, 0, &old).await;
     assert_eq!(count(&world, second, "f.body_archive is not null or f.status = 304"), 0);
-    // The archives are gone, so after a 304 response there is no page to parse for links.
+    // Without the archives, there is no page to parse for links after a 304 response.
     std::fs::remove_dir_all(world.directory("store")).unwrap();
     let third = crawl(&world, 0, &again(first)).await;
     let html = "f.mime = 'text/html'";

@@ -27,8 +27,7 @@ fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(url, outcome)| ((*url).to_owned(), (*outcome).to_owned())).collect()
 }
 
-/// Checks that a URL failed over TLS. A handshake with a plain HTTP server fails in one of two
-/// ways.
+/// A TLS handshake with a plain HTTP server fails in one of two ways.
 fn assert_failed_over_tls(recorded: &mut BTreeMap<String, String>, url: &str) {
     let outcome = recorded.remove(url).unwrap();
     assert!(["tls_handshake", "connect_reset"].contains(&outcome.as_str()), "{url}: {outcome}");
@@ -45,14 +44,13 @@ async fn a_seed_without_a_scheme_is_crawled_over_http_if_https_is_unreachable() 
     .await;
     let seeds = ["127.9.0.1:8080".to_owned()];
     let (_, id) = world.start_urls("one", &settings("host"), &seeds).await;
-    // The patience is a day, so that it does not end either crawl.
+    // The patience is so long that it does not end either crawl.
     let worker = world.worker("worker-1", |settings| {
         settings.host_patience = Duration::from_secs(24 * 60 * 60);
         settings.origin_pause = Duration::from_secs(60 * 60);
         settings.exit_when_done = false;
     });
     world.ended(id).await;
-    // Start another crawl while https is paused.
     let (_, other) = world.start_urls("other", &settings("host"), &seeds).await;
     world.ended(other).await;
     worker.stop().await;
@@ -69,8 +67,6 @@ async fn a_seed_without_a_scheme_is_crawled_over_http_if_https_is_unreachable() 
     assert_eq!(server.count("/robots.txt"), 1);
 }
 
-/// Seeds without a scheme are requested only over https if this works. A URL with a scheme is never
-/// requested with another scheme.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_seed_without_a_scheme_is_not_requested_over_http_if_https_works() {
     let graph = GraphSettings { https: 500, ..GraphSettings::plain(8, 8, 40) };
@@ -113,7 +109,7 @@ async fn an_https_redirect_target_waits_for_the_patience_of_its_crawl() {
     assert_eq!(server.count("/"), 1);
 }
 
-/// A listed site that had moved to another domain used to yield only one page.
+/// Regression test: a listed site that had moved to another domain yielded only one page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_scope_of_a_list_follows_a_seed_that_has_moved() {
     let world = world(93).await;

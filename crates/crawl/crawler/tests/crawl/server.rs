@@ -1,4 +1,4 @@
-//! A web server that responds as a test specifies. It listens on one port of its own address.
+//! A web server that responds as a test specifies, on one port of its own address.
 
 use std::{
     net::SocketAddr,
@@ -11,19 +11,16 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// A server's reaction to a request.
 pub(crate) enum Act {
-    /// Responds with this status, these header fields (each with a line ending) and this body.
+    /// The status, the header fields (each with a line ending) and the body.
     Respond(u16, &'static str, String),
-    /// Redirects to this path, with these header fields (each with a line ending).
+    /// The path, and header fields (each with a line ending).
     Redirect(String, &'static str),
     /// Closes the connection after this part of the body.
     Cut(String),
-    /// Closes the connection.
     Close,
 }
 
-/// Returns a response with an HTML page.
 pub(crate) fn page(body: &str) -> Act {
     Act::Respond(200, "Content-Type: text/html\r\n", body.to_owned())
 }
@@ -41,8 +38,8 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts a server. `act` gets a path and the number of earlier requests for this path. If the
-    /// client sends cookies, they follow the path, as in `/path Cookie: a=1`.
+    /// `act` gets a path and the number of earlier requests for this path. Cookies follow the path,
+    /// as in `/path Cookie: a=1`.
     pub(crate) async fn start(
         address: &str,
         act: impl Fn(&str, usize) -> Act + Send + Sync + 'static,
@@ -55,7 +52,6 @@ impl Server {
                 let Ok((stream, _)) = listener.accept().await else { continue };
                 let (act, log) = (Arc::clone(&act), Arc::clone(&log));
                 tokio::spawn(async move {
-                    // The client may close the connection.
                     serve(stream, &*act, &log).await.ok();
                 });
             }
@@ -63,12 +59,10 @@ impl Server {
         Self { requests, task }
     }
 
-    /// Returns the requested paths in order.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Returns how often a path was requested.
     pub(crate) fn count(&self, path: &str) -> usize {
         self.requests().iter().filter(|one| *one == path).count()
     }

@@ -11,7 +11,6 @@ use uuid::Uuid;
 
 use crate::world::{World, assert_same, settings};
 
-/// Counts the fetches that have a record.
 const KEPT: &str = "select count(*) from (select url, outcome, a.object from everytab.fetches f
     join everytab.crawl_archives a using (crawl, archive)) kept";
 
@@ -24,8 +23,8 @@ fn with_sitemaps_option(sitemaps: SitemapsOption, scope: &str) -> CrawlSettings 
     CrawlSettings { sitemaps, ..settings(scope) }
 }
 
-/// Returns each recorded URL's outcome. If the outcome is `ok`, it includes the digest, because
-/// only such bodies are parsed.
+/// Returns each recorded URL's outcome, with the digest if it is `ok`, because only such bodies are
+/// parsed.
 fn recorded(world: &World, id: Uuid) -> BTreeMap<String, String> {
     let rows = world.sql(&format!(
         "select url, outcome, case outcome when 'ok' then encode(sha256, 'hex') end
@@ -51,7 +50,6 @@ fn expected(world: &World, crawl: ClosedCrawl) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Counts the pages that cannot be found by following links only.
 fn hidden(world: &World, urls: &BTreeMap<String, String>) -> usize {
     let pages = urls.keys().filter_map(|url| world.graph().page_of_url(url));
     pages.filter(|page| world.graph().kind(*page) == PageKind::Hidden).count()
@@ -117,7 +115,6 @@ async fn workers_that_die_lose_no_sitemap() {
     assert_eq!(status.seeds + status.sent, status.read);
 }
 
-/// The second crawl does not fetch robots.txt, because it is cached.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_with_a_cached_robots_txt_reads_sitemaps_too() {
     let world = World::new(42, with_sitemaps(6, 6, 120)).await;
@@ -153,8 +150,7 @@ async fn sitemaps_do_not_count_against_the_page_limit() {
     assert!(sitemaps.parse::<u32>().unwrap() > 3, "{sitemaps}");
 }
 
-/// Each host has a different trap. The crawl must end and find every page, and the number of other
-/// requests must be bounded.
+/// Each host has a different trap.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_ends_and_finds_its_pages_despite_sitemap_traps() {
     let traps: Vec<Trap> = Trap::ALL.into_iter().filter(|trap| trap.is_of_sitemaps()).collect();

@@ -11,13 +11,11 @@ use uuid::Uuid;
 
 use crate::world::{World, assert_same, settings};
 
-/// Maximum requests in flight for a saturated worker. With one request at a time, the servers' log
-/// shows the order in which hosts were chosen, even on a slow host.
+/// With one request at a time, the servers' log shows the order in which hosts were chosen.
 const IN_FLIGHT: usize = 1;
 /// Requests after which all hosts in the large crawl are known and due.
 const SATURATED: usize = 700;
 
-/// Returns the positions of requests to these hosts in the log of all requests.
 fn request_numbers(lines: &[AccessLine], hosts: &BTreeSet<String>) -> Vec<usize> {
     let own = lines.iter().enumerate().filter(|(_, line)| hosts.contains(&line.host));
     own.map(|(number, _)| number).collect()
@@ -30,8 +28,7 @@ async fn an_owner_with_ten_urls_is_served_while_another_saturates_the_worker() {
     let graph = GraphSettings { hosts: 500, sites: 500, pages: 60_000, ..GraphSettings::default() };
     let world = World::new(21, graph).await;
     let big: Vec<GraphPage> = (0..490).map(|host| world.graph().home(host)).collect();
-    // The delay must not depend on response times, because these are long while a worker is
-    // saturated.
+    // The delay must not depend on response times, which are long while a worker is saturated.
     let quick = |scope| CrawlSettings { delay_factor: 0.0, ..settings(scope) };
     let (_, big_id) =
         world.start_as("big", serde_json::to_value(quick("site")).unwrap(), None, &big).await;
@@ -51,8 +48,7 @@ async fn an_owner_with_ten_urls_is_served_while_another_saturates_the_worker() {
     let lines = world.requests();
     let own = request_numbers(&lines, &hosts);
     assert_eq!(own.len(), 20, "robots.txt and one page per host");
-    // Every second request must be for the small owner while one of its hosts is ready. This used
-    // to fail: each of its requests had to wait for a request to each of the 490 other hosts.
+    // Every second request must be for the small owner while one of its hosts is ready.
     let span = own[19] - own[0];
     assert!(span <= 2 * 20, "{span} requests: {own:?}");
     worker.kill();
@@ -66,8 +62,7 @@ async fn a_crawl_that_waits_for_its_last_page_holds_no_other_back() {
     let homes = [world.graph().home(0), world.graph().home(1)];
     let quick = CrawlSettings { delay_factor: 0.0, ..settings("page") };
     let crawl_settings = serde_json::to_value(quick).unwrap();
-    // The limit allows one page. While it is fetched from one host, the other host is scheduled
-    // repeatedly.
+    // While the one allowed page is fetched from one host, the other host is scheduled repeatedly.
     let (limited, limited_id) =
         world.start_as("limited", crawl_settings.clone(), Some(1), &homes).await;
     let worker = world.worker("worker-1", |_| {});
@@ -107,7 +102,6 @@ async fn a_rate_holds_back_only_its_owner() {
     // The requests take 5.8 s at this rate, but a busy server may log the first one late.
     let apart = Duration::from_micros(lines[own[29]].start_us - lines[own[0]].start_us);
     assert!(apart >= Duration::from_secs(4), "30 requests in {apart:?}");
-    // Without the rate, the crawl ends.
     let lifted = RateChange::Rate(None);
     assert!(world.owner.set_crawl_rate(Some("slow"), None, lifted).await.unwrap());
     world.ended(slow).await;
@@ -191,8 +185,8 @@ async fn an_owner_obeys_its_own_rules_too_and_another_owner_does_not() {
     assert_eq!(world.expected(ClosedCrawl::new(vec![home], OracleScope::Page)).len(), 1);
 }
 
-/// Prints how many queries the name server gets from one or two workers, and after a third one
-/// takes over. The numbers are in docs/decisions/0016-dns-over-eight-sockets.md.
+/// Prints how many queries the name server gets. The numbers are in
+/// docs/decisions/0016-dns-over-eight-sockets.md.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures, and asserts nothing"]
 async fn names_that_are_asked_for_again() {

@@ -1,9 +1,8 @@
 //! Tests that a crawl spends little on any kind of trap: it finds nearly all real pages early, and
 //! stops early in repetitive pages.
 //!
-//! Each host in a world has its own trap in addition to its real pages. The test checks how the
-//! crawl ends. From the servers' log, it counts a host's requests until 95 % of its real pages were
-//! requested. Requests to a link farm's hosts count only in the total.
+//! Each host has its own trap in addition to its real pages. Requests to a link farm's hosts count
+//! only in the total.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,16 +13,13 @@ use everytab_testbed::{GraphPage, GraphSettings, PageSpread, Trap};
 
 use crate::world::{World, settings};
 
-/// Real pages per host.
 const PAGES: u64 = 150;
 /// Maximum requests until 95 % of the real pages were requested, as a multiple of the real pages.
-/// The goal is 2, and we measured up to 1.97 (docs/benchmarks.md). The limit is higher because
-/// responses may arrive in another order.
+/// We measured up to 1.97 (docs/benchmarks.md), and responses may arrive in another order.
 const MOST_REQUESTS: f64 = 2.2;
 
 /// Maximum total requests to hosts with repetitive traps, as a multiple of their real pages.
 const MOST_IN_ALL: f64 = 2.0;
-/// Traps with an unlimited number of repetitive pages.
 const REPEATING: [Trap; 9] = [
     Trap::Calendar,
     Trap::EndlessQuery,
@@ -36,15 +32,11 @@ const REPEATING: [Trap; 9] = [
     Trap::SoftNotFound,
 ];
 
-/// A crawl's requests to a site.
 #[derive(Default)]
 struct SiteRequests {
-    /// Requests to the host with the pages.
     requests: usize,
-    /// Requests to the hosts in its link farm.
     of_farm: usize,
     pages: HashSet<GraphPage>,
-    /// Requests until 95 % of the pages were requested.
     until_most: Option<usize>,
 }
 
@@ -112,7 +104,6 @@ async fn a_host_with_any_trap_costs_at_most_about_two_requests_per_page() {
     }
     println!("left out: {}, left: {}", status.links_refused, status.left);
     assert!(status.left["trap_shape"].as_i64() > Some(0), "{}", status.left);
-    // Other tests cover the remaining reasons: budgets, and limits per host and site.
     for reason in [
         "trap_length",
         "trap_segments",
@@ -138,8 +129,7 @@ async fn a_host_has_at_most_a_million_known_urls_and_all_crawls_continue() {
         ..GraphSettings::plain(2, 2, 60)
     };
     let world = World::new(51, graph).await;
-    // These settings are so high that neither the site's budget nor the limit for URL shapes takes
-    // effect.
+    // So high that neither the site's budget nor the limit for URL shapes takes effect.
     let crawl_settings =
         CrawlSettings { site_pages: 100_000_000, trap_pages: 1_000_000, ..settings("site") };
     let id = world.start(&crawl_settings, None, &[world.graph().home(0)]).await;

@@ -42,7 +42,6 @@ async fn key(world: &World, number: u8) -> ApiCaller {
     ApiCaller { key, secret_sha256: [number; 32] }
 }
 
-/// Adds a webhook for a receiver, and returns its id.
 async fn hook(world: &World, caller: &ApiCaller, host: &str, events: &[&'static str]) -> Uuid {
     let new = NewWebhook {
         id: Uuid::new_v4(),
@@ -60,7 +59,6 @@ async fn state(world: &World, id: Uuid) -> WebhookState {
     all.into_iter().find(|one| one.id == id).unwrap()
 }
 
-/// Simulates that this time has passed for all pending events and webhooks.
 fn wait(world: &World, time: &str) {
     world.sql(&format!(
         "update everytab.webhooks set due_at = due_at - interval '{time}',
@@ -91,7 +89,6 @@ async fn each_submitted_url_and_the_end_of_its_crawl_cause_a_signed_event() {
     })
     .await;
     hook(&world, &caller, "127.8.0.2:8080", &ALL).await;
-    // Crawls that belong to the operator or to another key cause no events.
     let other = key(&world, 1).await;
     let crawls = [
         crawl(&world, &caller, HOST, 3).await,
@@ -100,7 +97,6 @@ async fn each_submitted_url_and_the_end_of_its_crawl_cause_a_signed_event() {
     ];
     let worker = world.worker("worker-1", |_| {});
     worker.finish().await;
-    // Before the worker exits, it has sent the last crawl's event.
     let received = receiver.received();
     let events: Vec<Value> = received.iter().map(|one| one.json()).collect();
     for one in &received {
@@ -144,7 +140,7 @@ async fn a_receiver_that_was_down_for_an_hour_gets_each_event_later() {
     let crawled = crawl(&world, &caller, HOST, 12).await;
     let worker = world.worker("worker-1", |settings| settings.exit_when_done = false);
     world.ended(crawled).await;
-    // Simulate an hour of failures. `wait` shortens the webhook's pauses.
+    // An hour of failures: `wait` shortens the webhook's pauses.
     for _ in 0..6 {
         let before = state(&world, id).await;
         wait(&world, "10 minutes");
@@ -261,7 +257,7 @@ async fn disabled_webhooks_and_those_of_revoked_keys_get_no_more_events() {
     let disabled = state(&world, lost).await;
     assert_eq!(disabled.disabled_because.as_deref(), Some("key_revoked"));
     assert_eq!((disabled.pending, disabled.dropped), (0, 3));
-    // When the other webhook gets its events, a worker must have queried the due webhooks since
+    // When the other webhook gets its events, a worker must have polled the due webhooks since
     // then.
     let before = gone.received().len();
     let _site = Server::start(HOST, |path, _| page(path)).await;
@@ -269,8 +265,7 @@ async fn disabled_webhooks_and_those_of_revoked_keys_get_no_more_events() {
     world.ended(crawled).await;
     good.has(2).await;
     assert_eq!((gone.received().len(), of_revoked.received().len()), (before, 0));
-    // A webhook that is enabled again gets new events. They are signed with both secrets while the
-    // old one is valid.
+    // An enabled webhook gets new events, signed with both secrets while the old one is valid.
     let enabled = WebhookChange {
         url: Some("http://127.8.4.3:8080/other".to_owned()),
         enabled: Some(true),

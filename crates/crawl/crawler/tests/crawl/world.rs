@@ -29,7 +29,6 @@ use tokio::{
 use tracing::{Dispatch, Subscriber, dispatcher::set_default};
 use uuid::Uuid;
 
-/// Maximum number of logged requests.
 const MAX_LINES: usize = 1_000_000;
 
 pub(crate) struct World {
@@ -40,7 +39,6 @@ pub(crate) struct World {
     directory: TempDir,
 }
 
-/// A worker that crawls in this process, in its own runtime.
 pub(crate) struct TestWorker {
     stop: watch::Sender<bool>,
     task: JoinHandle<CrawlerEnd>,
@@ -48,24 +46,20 @@ pub(crate) struct TestWorker {
 }
 
 impl TestWorker {
-    /// Requests the worker to stop.
     pub(crate) fn request_stop(&self) {
         self.stop.send(true).unwrap();
     }
 
-    /// Requests the worker to stop, and waits until it has released its slots.
     pub(crate) async fn stop(self) -> CrawlerEnd {
-        // The worker may have finished already.
         self.stop.send(true).ok();
         self.finish().await
     }
 
-    /// Cancels all the worker's tasks, so nothing more is recorded or released.
+    /// Cancels all the worker's tasks, so that nothing more is recorded or released.
     pub(crate) fn kill(self) {
         self.runtime.shutdown_background();
     }
 
-    /// Waits until the worker has nothing left to do.
     pub(crate) async fn finish(self) -> CrawlerEnd {
         let end = self.task.await.unwrap();
         self.runtime.shutdown_background();
@@ -108,14 +102,13 @@ impl World {
         Self { running, owner, database: name, worker_url, directory }
     }
 
-    /// Returns all requests. Panics if there are none, or if the log lost some.
+    /// Panics if there are no requests, or if the log lost some.
     pub(crate) fn requests(&self) -> Vec<AccessLine> {
         let lines = self.running.access_lines();
         assert!(!lines.is_empty() && self.running.lost_accesses() == 0);
         lines
     }
 
-    /// Runs a statement as the database's owner. Returns its rows, one per line.
     pub(crate) fn sql(&self, statement: &str) -> String {
         shared_for_tests().psql(&self.database, statement).unwrap().trim().to_owned()
     }
@@ -127,7 +120,6 @@ impl World {
         );
     }
 
-    /// Returns a path below this world's directory.
     pub(crate) fn directory(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -154,7 +146,6 @@ impl World {
         }
     }
 
-    /// Starts a crawl with these pages as seeds.
     pub(crate) async fn start(
         &self,
         settings: &CrawlSettings,
@@ -165,7 +156,6 @@ impl World {
         self.start_with(settings, page_limit, seeds).await.1
     }
 
-    /// Starts a crawl with any settings, and returns its number and id.
     pub(crate) async fn start_with(
         &self,
         settings: serde_json::Value,
@@ -175,7 +165,6 @@ impl World {
         self.start_as("test", settings, page_limit, seeds).await
     }
 
-    /// Starts an owner's crawl, and returns its number and id.
     pub(crate) async fn start_as(
         &self,
         owner: &str,
@@ -211,13 +200,11 @@ impl World {
         (self.owner.start_crawl(&crawl).await.unwrap(), id)
     }
 
-    /// Adds urgent links to a running crawl.
     pub(crate) async fn add_urgent(&self, crawl: i32, pages: &[GraphPage]) {
         let urls: Vec<String> = pages.iter().map(|page| self.graph().url(*page)).collect();
         self.add_urgent_urls(crawl, &urls).await;
     }
 
-    /// Starts an owner's crawl with any URLs as seeds, and returns its number and id.
     pub(crate) async fn start_urls(
         &self,
         owner: &str,
@@ -230,12 +217,10 @@ impl World {
         (number, id)
     }
 
-    /// Adds urgent links with any URLs to a running crawl.
     pub(crate) async fn add_urgent_urls(&self, crawl: i32, urls: &[String]) {
         assert!(self.owner.add_links(crawl, &rows_of(urls, true), false).await.unwrap());
     }
 
-    /// Starts a worker.
     pub(crate) fn worker(
         &self,
         name: &str,
@@ -254,7 +239,6 @@ impl World {
         self.start_worker(name, self.fetcher(), go_on, Some(Dispatch::new(log)))
     }
 
-    /// Starts a worker with these fetch settings.
     pub(crate) fn worker_with(
         &self,
         name: &str,
@@ -278,8 +262,8 @@ impl World {
         let sites = (0..self.graph().sites()).map(|site| self.graph().site_name(site));
         settings.own = OwnHosts::new(sites);
         settings.record_after = Duration::from_secs(2);
-        // The patience is long enough for three pauses, because a request may fail on a busy host.
-        // It is longer than any Retry-After in these tests.
+        // The patience covers three pauses, because a request may fail on a busy host, and any
+        // Retry-After in these tests.
         settings.host_patience = Duration::from_secs(16);
         settings.origin_pause = Duration::from_secs(2);
         settings.retry_pause = Duration::ZERO;
@@ -287,8 +271,7 @@ impl World {
         let (stop, stopped) = watch::channel(false);
         let worker_url = self.worker_url.clone();
         let mut builder = Builder::new_multi_thread();
-        // Set the log per thread, because other workers in this process write to another log or to
-        // none.
+        // Set the log per thread, because other workers in this process have another log or none.
         builder.worker_threads(2).enable_all().on_thread_start(move || {
             if let Some(log) = &log {
                 std::mem::forget(set_default(log));
@@ -348,20 +331,17 @@ impl World {
         }
     }
 
-    /// Returns the outcomes that the oracle expects.
     pub(crate) fn expected(&self, crawl: ClosedCrawl) -> BTreeMap<String, String> {
         let fetches = self.graph().oracle(crawl);
         fetches.map(|fetch| (fetch.url, fetch.outcome.to_owned())).collect()
     }
 
-    /// Returns the number of URLs for which the oracle expects this final state.
     pub(crate) fn count(&self, crawl: ClosedCrawl, ending: ExpectedEnding) -> i64 {
         let fetches = self.graph().oracle(crawl).filter(|fetch| fetch.ending == ending);
         i64::try_from(fetches.count()).unwrap()
     }
 }
 
-/// Packs URLs as links.
 fn rows_of(urls: &[String], is_urgent: bool) -> Vec<LinksRow> {
     let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[]).unwrap();
     let rows = urls.iter().map(|url| {
@@ -393,7 +373,6 @@ pub(crate) fn assert_adds_up(status: &CrawlStatus) {
     assert_eq!(*known, sum, "{status:?}");
 }
 
-/// Returns settings for a closed-world crawl, without a delay or a limiting budget.
 pub(crate) fn settings(scope: &str) -> CrawlSettings {
     CrawlSettings {
         scope: scope.parse().unwrap(),
@@ -404,7 +383,6 @@ pub(crate) fn settings(scope: &str) -> CrawlSettings {
     }
 }
 
-/// Asserts that the recorded outcomes are the expected ones, and prints some differences.
 pub(crate) fn assert_same(
     recorded: &BTreeMap<String, String>,
     expected: &BTreeMap<String, String>,

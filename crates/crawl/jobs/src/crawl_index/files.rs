@@ -1,6 +1,4 @@
-//! Writes the files of one part of an index to disk while it receives sorted rows.
-//!
-//! This module does not depend on where the files are uploaded.
+//! Writes an index part's files to disk while it receives sorted rows.
 
 use std::{
     collections::BTreeMap,
@@ -24,15 +22,12 @@ use super::{
     sorted_rows::disk,
 };
 
-/// Media type of a file of the columnar index.
 pub(crate) const PARQUET_TYPE: &str = "application/vnd.apache.parquet";
-/// Media type of a file of CDXJ lines.
 pub(crate) const CDXJ_TYPE: &str = "application/gzip";
 
 type Output = BufWriter<File>;
 
-/// Files that are being written. A file is created together with its first row, so no file is
-/// empty.
+/// A file is created together with its first row, so no file is empty.
 pub(crate) struct IndexFiles {
     folder: PathBuf,
     lists: DomainLists,
@@ -40,7 +35,6 @@ pub(crate) struct IndexFiles {
     cdxj: Option<(CdxjWriter<Output>, TempPath)>,
 }
 
-/// Completed files.
 pub(crate) struct WrittenIndex {
     pub(crate) tables: Vec<(ArchiveSubset, TempPath)>,
     /// The CDXJ file, and its lines for `cluster.idx`.
@@ -48,7 +42,6 @@ pub(crate) struct WrittenIndex {
 }
 
 impl IndexFiles {
-    /// Creates a writer for files in `folder`.
     pub(crate) fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -58,10 +51,7 @@ impl IndexFiles {
         }
     }
 
-    /// Writes a row into its files.
-    ///
-    /// # Errors
-    /// Returns an error if writing to disk fails, or the row is out of order.
+    /// Returns an error if writing to disk fails, or if the row is out of order.
     pub(crate) fn write(&mut self, row: &StoredRow) -> Result<(), JobError> {
         let domains = domains_of(&self.lists, &row.url);
         if !self.tables.contains_key(&row.subset) {
@@ -85,10 +75,6 @@ impl IndexFiles {
         Ok(())
     }
 
-    /// Completes a part's files.
-    ///
-    /// # Errors
-    /// Returns an error if writing to disk fails.
     pub(crate) fn finish(self, part: u32) -> Result<WrittenIndex, JobError> {
         let mut tables = Vec::new();
         for (subset, (writer, path)) in self.tables {

@@ -1,7 +1,5 @@
-//! Follows redirects of home pages within their host, such as `/` to `/en/`, so that a scan can use
+//! Follows home pages' redirects within their host, such as `/` to `/en/`, so that a scan can use
 //! the target page for the host's tab.
-//!
-//! This module does not depend on how rows are written.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,16 +9,14 @@ use everytab_job_result::JobError;
 
 use super::index_row::host_of;
 
-/// Maximum number of redirects that are followed. It equals a crawl's limit per redirect chain.
+/// Maximum redirects that are followed. This equals a crawl's limit per redirect chain.
 const MAX_REDIRECTS: usize = 5;
-/// Maximum number of URLs in one query.
+/// Maximum URLs in one query.
 const URLS_PER_CALL: usize = 1_000;
 
-/// The home page redirects found so far.
 #[derive(Debug, Default)]
 pub(crate) struct HomeRedirects(Vec<Redirect>);
 
-/// A home page and the current target of its redirect chain.
 #[derive(Debug, Clone)]
 struct Redirect {
     home: String,
@@ -29,23 +25,17 @@ struct Redirect {
 }
 
 impl HomeRedirects {
-    /// Adds the home page redirects among some fetches.
     pub(crate) fn note(&mut self, rows: &[IndexRow]) {
         let homes = rows.iter().filter(|row| is_home_page(&row.url));
         self.0.extend(homes.filter_map(|row| next_hop(&row.url, row)));
     }
 
-    /// Removes and returns up to [`URLS_PER_CALL`] redirects. Returns an empty value if no
-    /// redirects remain.
     pub(crate) fn take(&mut self) -> Self {
         Self(self.0.split_off(self.0.len().saturating_sub(URLS_PER_CALL)))
     }
 
-    /// Returns the target pages, each with the URL of its home page. Omits chains that leave their
-    /// host, do not end at a stored page, or are too long.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns the target pages, each with its home page's URL. Omits chains that leave their host,
+    /// do not end at a stored page, or are too long.
     pub(crate) async fn resolve(
         self,
         coordinator: &Coordinator,
@@ -80,13 +70,11 @@ impl HomeRedirects {
         Ok(found)
     }
 
-    /// Returns true if there are no redirects.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Returns the redirect's next hop. `None` if it leaves the host of `home`.
 fn next_hop(home: &str, row: &IndexRow) -> Option<Redirect> {
     let is_redirect = row.status.is_some_and(|status| (300..400).contains(&status));
     let target = row.redirect.as_ref().filter(|_| is_redirect)?;

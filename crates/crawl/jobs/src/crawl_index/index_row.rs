@@ -1,6 +1,4 @@
 //! An index row between its source (Postgres or an archive) and a file.
-//!
-//! This module does not depend on files or on the order of rows.
 
 use everytab_commoncrawl::{
     crawl_layout::{ArchiveName, ArchiveSubset, LiveCrawlName},
@@ -11,46 +9,28 @@ use everytab_coordinator::IndexRow;
 use everytab_frontier::{DomainLists, ListedDomains};
 use serde::{Deserialize, Serialize};
 
-/// HTTP status for a page that has not changed.
 const NOT_MODIFIED: i16 = 304;
-/// HTTP status for a page.
 const OK: u16 = 200;
 
-/// The reason why a record cannot be indexed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotIndexed {
-    /// The record is not in an archive of this crawl.
     #[error("the record of {url} is in {object:?}, which is no archive of the crawl")]
-    Archive {
-        /// The URL.
-        url: String,
-        /// The object.
-        object: String,
-    },
-    /// A value of the row is invalid.
+    Archive { url: String, object: String },
     #[error(transparent)]
     Row(#[from] CaptureRowError),
-    /// An archive, or a record in it, cannot be read.
     #[error("{object}: {reason}")]
-    Record {
-        /// The object.
-        object: String,
-        /// The reason.
-        reason: String,
-    },
+    Record { object: String, reason: String },
 }
 
-/// Returns the subset of an archive object. `None` if the object is not an archive.
 pub(crate) fn subset_of(object: &str) -> Option<ArchiveSubset> {
     ArchiveName::parse(object).ok().map(|name| name.subset())
 }
 
-/// An owned row with all values that the files need. It can be written to disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredRow {
     pub(crate) subset: ArchiveSubset,
-    /// Whether the row belongs only into the columnar index. This is the case for a redirect of a
-    /// home page, because its record belongs to another URL.
+    /// Whether this row belongs only in the columnar index, because its record belongs to another
+    /// URL.
     pub(crate) is_of_table_alone: bool,
     pub(crate) url: String,
     pub(crate) fetch_time_micros: i64,
@@ -69,8 +49,7 @@ pub(crate) struct StoredRow {
 }
 
 impl StoredRow {
-    /// Returns the row in the form that writers accept, with the values that are derived from its
-    /// hostname.
+    /// Adds the values that are derived from this row's hostname.
     pub(crate) fn row<'a>(&'a self, domains: &'a ListedDomains) -> CaptureRow<'a> {
         let ListedDomains { registry_suffix, registered_domain, private_suffix, private_domain } =
             domains;
@@ -98,16 +77,11 @@ impl StoredRow {
         }
     }
 
-    /// Returns the row's sort key in an index.
-    ///
-    /// # Errors
-    /// Returns an error if the row cannot be indexed.
     pub(crate) fn order(&self) -> Result<CaptureOrder, CaptureRowError> {
         self.row(&ListedDomains::default()).order()
     }
 }
 
-/// Creates the index rows of one crawl.
 pub(crate) struct RowReader(LiveCrawlName);
 
 impl RowReader {
@@ -115,10 +89,6 @@ impl RowReader {
         Self(crawl)
     }
 
-    /// Creates the row of a fetch.
-    ///
-    /// # Errors
-    /// Returns an error if the fetch cannot be indexed.
     pub(crate) fn of_fetch(&self, fetch: &IndexRow) -> Result<StoredRow, NotIndexed> {
         let micros = fetch.at.timestamp_micros();
         let digest = fetch.sha256.as_ref().map(|hash| format!("sha256:{}", hex::encode(hash)));
@@ -136,7 +106,7 @@ impl RowReader {
             url: fetch.url.clone(),
             fetch_time_micros: micros,
             status: match fetch.status {
-                // For an unchanged page, use the status of the record that it refers to.
+                // A revisit refers to a record with the status 200.
                 Some(NOT_MODIFIED) if fetch.is_revisit => OK,
                 status => status.map_or(0, i16::unsigned_abs),
             },
@@ -154,11 +124,7 @@ impl RowReader {
         })
     }
 
-    /// Creates the row of a home page that redirects within its host. The row has the home page's
-    /// URL and the target page's record.
-    ///
-    /// # Errors
-    /// Returns an error if the page cannot be indexed.
+    /// Creates a row for a home page that redirects within its host, with the target page's record.
     pub(crate) fn of_home_redirect(
         &self,
         (home, page): &(String, IndexRow),
@@ -168,9 +134,6 @@ impl RowReader {
     }
 
     /// Completes a row whose values were read from an archive.
-    ///
-    /// # Errors
-    /// Returns an error if the record cannot be indexed.
     pub(crate) fn of_record(&self, row: StoredRow) -> Result<StoredRow, NotIndexed> {
         let (subset, segment) = self.archive(&row.url, &row.object)?;
         checked(StoredRow { subset, segment, ..row })
@@ -181,7 +144,7 @@ impl RowReader {
     }
 }
 
-/// Returns the subset and the segment of an archive. The archive's name must satisfy `is_so`.
+/// Returns an archive's subset and segment. Its name must satisfy `is_so`.
 fn archive(
     url: &str,
     object: &str,
@@ -200,13 +163,12 @@ fn checked(row: StoredRow) -> Result<StoredRow, NotIndexed> {
     Ok(row)
 }
 
-/// Returns the registered domains and suffixes of a URL's host.
 pub(crate) fn domains_of(lists: &DomainLists, url: &str) -> ListedDomains {
     host_of(url).map(|host| lists.domains_of(host)).unwrap_or_default()
 }
 
-/// Returns a URL's host as the URL Standard serializes it, without user info, port and a trailing
-/// dot.
+/// Returns a URL's host as the URL Standard serializes it, without port and trailing dot. The URL
+/// must have no user info.
 pub(crate) fn host_of(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?']).next()?;

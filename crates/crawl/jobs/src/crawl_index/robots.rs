@@ -1,7 +1,5 @@
-//! Reads the index rows of robots.txt files from their archives, because a crawl does not record
-//! these files as fetches.
-//!
-//! This module does not depend on other archives.
+//! Reads index rows for robots.txt files from their archives, because a crawl does not record these
+//! files as fetches.
 
 use chrono::DateTime;
 use everytab_commoncrawl::{
@@ -12,12 +10,11 @@ use url::Url;
 
 use super::index_row::{NotIndexed, RowReader, StoredRow};
 
-/// Maximum number of bytes that are read from a record. This is enough, because a row needs only
-/// the response head.
+/// Maximum bytes that are read from a record. This is enough, because a row needs only the response
+/// head.
 const MAX_HEAD_BYTES: u64 = 256 << 10;
 
-/// Returns the rows of the archive with the name `object`. For a record that cannot be read, the
-/// result contains an error.
+/// Returns the rows in the archive `object`, with an error for each record that cannot be read.
 pub(crate) fn read_robots_archive(
     reader: &RowReader,
     object: &str,

@@ -1,6 +1,4 @@
 //! Sorts any number of rows in bounded memory, by an external merge sort with runs on disk.
-//!
-//! This module does not depend on how the rows are used.
 
 use std::{
     cmp::Reverse,
@@ -15,12 +13,11 @@ use everytab_job_result::JobError;
 
 use super::index_row::StoredRow;
 
-/// Approximate size of the rows in memory, in bytes, at which they are written to disk as a run.
+/// Rows in memory are written to disk as a run when they reach about this many bytes.
 const MAX_RUN_BYTES: usize = 32 << 20;
-/// Approximate size of a row without its strings, in bytes.
+/// Approximate row size in bytes, without its strings.
 const ROW_BYTES: usize = 512;
 
-/// Rows that are not sorted yet.
 pub(crate) struct RowSorter {
     folder: PathBuf,
     max_run_bytes: usize,
@@ -29,15 +26,12 @@ pub(crate) struct RowSorter {
     runs: Vec<File>,
 }
 
-/// Rows in an index's order.
 pub(crate) struct SortedRows {
     runs: Vec<Run>,
-    /// The first row of each run, with the smallest row on top. Rows with equal keys are ordered by
-    /// run.
+    /// Each run's next row, with the smallest row on top.
     heads: BinaryHeap<Reverse<Head>>,
 }
 
-/// One sorted run of rows.
 enum Run {
     File(BufReader<File>),
     Memory(std::vec::IntoIter<(CaptureOrder, StoredRow)>),
@@ -50,7 +44,6 @@ struct Head {
 }
 
 impl RowSorter {
-    /// Creates a sorter with temporary files in `folder`.
     pub(crate) fn new(folder: &Path) -> Self {
         Self::with_run_bytes(folder, MAX_RUN_BYTES)
     }
@@ -60,10 +53,6 @@ impl RowSorter {
         Self { folder, max_run_bytes, rows: Vec::new(), bytes: 0, runs: Vec::new() }
     }
 
-    /// Adds a row.
-    ///
-    /// # Errors
-    /// Returns an error if writing to disk fails, or the row cannot be indexed.
     pub(crate) fn push(&mut self, row: StoredRow) -> Result<(), JobError> {
         let order = row.order().map_err(|error| JobError::Discard(error.to_string()))?;
         self.bytes += ROW_BYTES + row.url.len() * 2 + row.object.len() * 2;
@@ -74,10 +63,6 @@ impl RowSorter {
         Ok(())
     }
 
-    /// Returns all rows in order.
-    ///
-    /// # Errors
-    /// Returns an error if the disk fails.
     pub(crate) fn sorted(mut self) -> Result<SortedRows, JobError> {
         self.rows.sort_by(|one, other| one.0.cmp(&other.0));
         let mut runs: Vec<Run> =
@@ -106,10 +91,6 @@ impl RowSorter {
 }
 
 impl SortedRows {
-    /// Returns the next row.
-    ///
-    /// # Errors
-    /// Returns an error if the disk fails.
     pub(crate) fn next(&mut self) -> Result<Option<StoredRow>, JobError> {
         let Some(Reverse(Head { run, row, .. })) = self.heads.pop() else { return Ok(None) };
         if let Some(of_run) = self.runs.get_mut(run) {
@@ -160,8 +141,8 @@ impl PartialEq for Head {
 
 impl Eq for Head {}
 
-/// Converts a disk error to a job error that is not final, because the job may find space later or
-/// on another host.
+/// Converts a disk error. The job may find space later or on another host, so the error is not
+/// final.
 pub(super) fn disk(error: std::io::Error) -> JobError {
     JobError::NoRoom(format!("the rows of an index cannot be kept in --temporary: {error}"))
 }

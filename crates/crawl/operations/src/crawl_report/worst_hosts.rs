@@ -1,19 +1,16 @@
-//! Finds the hosts with the most failed URLs in bounded memory.
+//! Finds the hosts with the most failed and left URLs in bounded memory.
 //!
-//! Every count is exact while few hosts have failures. When there are too many hosts, those with
-//! the fewest failures are dropped. If a dropped host fails again, its count starts from 0, so
-//! counts may then be too low. `HostFailures::uncertainty` returns the maximum error. This module
-//! does not depend on hostnames.
+//! When there are too many hosts, those with the fewest failures are dropped. A dropped host's
+//! count starts from 0 again, so counts may be too low by up to `HostFailures::uncertainty`.
 
 use std::collections::HashMap;
 
-/// Maximum number of hosts that are counted separately. They take about 40 MB.
+/// Maximum hosts that are counted separately.
 pub(super) const MAX_HOSTS: usize = 300_000;
 
-/// Failures of one host, by the indexes of the outcome and of the final state.
+/// A host's failures, by the outcome's and the final state's index in `HostFailures::names`.
 type Failures = Vec<((u16, u16), u64)>;
 
-/// Failures by host.
 #[derive(Debug, Default)]
 pub(super) struct HostFailures {
     hosts: HashMap<u64, Failures>,
@@ -21,11 +18,9 @@ pub(super) struct HostFailures {
     uncertainty: u64,
 }
 
-/// Outcome, final state, and number of URLs.
 pub(super) type HostCounts = Vec<(String, String, u64)>;
 
 impl HostFailures {
-    /// Adds URLs of a host with an outcome and final state.
     pub(super) fn add(&mut self, host: u64, (outcome, ending): (&str, &str), amount: u64) {
         let names = (self.number_of(outcome), self.number_of(ending));
         if self.hosts.len() >= MAX_HOSTS && !self.hosts.contains_key(&host) {
@@ -38,13 +33,10 @@ impl HostFailures {
         }
     }
 
-    /// Returns the maximum by which counts may be too low. 0 if they are exact.
     pub(super) fn uncertainty(&self) -> u64 {
         self.uncertainty
     }
 
-    /// Returns the hosts with the most failures, in descending order. Hosts with equal counts are
-    /// sorted by hash.
     pub(super) fn worst(&self, most: usize) -> Vec<(u64, HostCounts)> {
         let mut hosts: Vec<(u64, u64)> =
             self.hosts.iter().map(|(host, failures)| (total(failures), *host)).collect();
@@ -58,7 +50,6 @@ impl HostFailures {
         hosts.into_iter().map(|(_, host)| (host, counts(host).collect())).collect()
     }
 
-    /// Returns the index of a name. There are about 50 different outcomes.
     fn number_of(&mut self, name: &str) -> u16 {
         let at = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
             self.names.push(name.to_owned());
@@ -67,14 +58,12 @@ impl HostFailures {
         u16::try_from(at).unwrap_or(u16::MAX)
     }
 
-    /// Drops half of the hosts: those with the fewest failures.
     fn forget_half(&mut self) {
         let mut totals: Vec<u64> = self.hosts.values().map(total).collect();
         let middle = totals.len() / 2;
         let (_, most, _) = totals.select_nth_unstable(middle);
         let most = *most;
-        // Of the hosts with the median count, drop only as many as are needed to drop half of all
-        // hosts.
+        // Among the hosts with the median count, drop only enough to drop half the hosts in total.
         let mut equal_ones = middle
             .saturating_sub(self.hosts.values().filter(|failures| total(failures) < most).count());
         self.hosts.retain(|_, failures| {
@@ -87,7 +76,6 @@ impl HostFailures {
     }
 }
 
-/// Returns the number of URLs.
 fn total(failures: &Failures) -> u64 {
     failures.iter().map(|(_, amount)| amount).sum()
 }
@@ -120,7 +108,6 @@ mod tests {
         let many = MAX_HOSTS as u64 * 3;
         for host in 0..many {
             hosts.add(host, ("timeout", "failed"), 1 + host % 3);
-            // Three hosts fail repeatedly among many other hosts.
             if host % 1_000 == 0 {
                 let worst = many + host / 1_000 % 3;
                 hosts.add(worst, ("tls", "failed"), 10);
