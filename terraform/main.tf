@@ -1,12 +1,10 @@
 # Two phases and a service in one state. `hosting` always exists and costs a few dollars a
 # month. `scanning` exists while a scan runs, and `crawling` as long as a crawl service is
-# wanted. Nothing in hosting refers to the others, and they do not refer to each other, so
-# creating or destroying one changes none of the others.
+# wanted. Creating or destroying one of them changes none of the others.
 #
 # Without a check, leaving out `scanning` would destroy a running scan. Therefore we look up
 # Postgres by its name in the account, not in the state. While it exists, removing it needs
-# `teardown` with the scan's name, and otherwise terraform makes no plan
-# (docs/decisions/0047-naming-what-is-destroyed.md).
+# `teardown` with the scan's name (docs/decisions/0047-naming-what-is-destroyed.md).
 
 data "aws_db_instances" "scan" {
   filter {
@@ -23,17 +21,17 @@ data "aws_db_instance" "scan" {
   lifecycle {
     postcondition {
       condition     = var.scanning || var.teardown == lookup(self.tags, "Scan", "unknown")
-      error_message = "The scan of ${lookup(self.tags, "Scan", "unknown")} exists, and this would destroy its machines, database and archive. To go on with it, give -var scanning=true and the variables that it was started with. To destroy it, make a backup first, and give -var scanning=false -var teardown=${lookup(self.tags, "Scan", "unknown")}."
+      error_message = "The scan of ${lookup(self.tags, "Scan", "unknown")} exists, and this would destroy its machines, database and archive. To continue it, set -var scanning=true and the variables with which it was started. To destroy it, make a backup first, then set -var scanning=false -var teardown=${lookup(self.tags, "Scan", "unknown")}."
     }
     postcondition {
       condition     = !var.scanning || var.crawl == lookup(self.tags, "Scan", "unknown")
-      error_message = "The scan of ${lookup(self.tags, "Scan", "unknown")} exists: give -var crawl=${lookup(self.tags, "Scan", "unknown")} as at its start. For a scan of another crawl, tear this one down first."
+      error_message = "The scan of ${lookup(self.tags, "Scan", "unknown")} exists: set -var crawl=${lookup(self.tags, "Scan", "unknown")}, with which it was started. To scan another crawl, tear this scan down first."
     }
   }
 }
 
-# The same for a crawl service: we look up its Postgres by name, and removing it needs
-# teardown_crawls. A protected service cannot be destroyed with any name.
+# Removing a crawl service needs teardown_crawls in the same way. A protected service cannot be
+# destroyed with any name.
 data "aws_db_instances" "crawls" {
   filter {
     name   = "db-instance-id"
@@ -49,7 +47,7 @@ data "aws_db_instance" "crawls" {
   lifecycle {
     postcondition {
       condition     = var.crawling || var.teardown_crawls == each.value
-      error_message = "The crawl service ${each.value} exists, and this would destroy its machines, database and bucket with all that was captured. To go on with it, give -var crawling=true and the variables that it was started with. To destroy it, apply with -var crawls_protected=false first, then give -var crawling=false -var teardown_crawls=${each.value}."
+      error_message = "The crawl service ${each.value} exists, and this would destroy its machines, database and bucket with all captures. To continue it, set -var crawling=true and the variables with which it was started. To destroy it, apply with -var crawls_protected=false first, then set -var crawling=false -var teardown_crawls=${each.value}."
     }
     postcondition {
       condition     = var.crawling || lookup(self.tags, "Protected", "true") == "false"

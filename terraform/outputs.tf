@@ -9,7 +9,7 @@ output "site_bucket" {
 }
 
 output "kept_bucket" {
-  description = "Private bucket that outlives scans: the takedown list (--private) and backups."
+  description = "Private bucket that outlives scans, with the takedown list (--private) and backups."
   value       = "s3://${module.hosting.kept_bucket}"
 }
 
@@ -19,12 +19,12 @@ output "distribution_id" {
 }
 
 output "archive_bucket" {
-  description = "Bucket of the icons as they were served; it is deleted with the scan."
+  description = "Bucket with the icons as they were served. It is deleted with the scan."
   value       = one(module.scanning[*].archive_bucket)
 }
 
 output "database_address" {
-  description = "Postgres, as host:port; only workers and console can reach it."
+  description = "Postgres, as host:port. Only the workers and the console can reach it."
   value       = one(module.scanning[*].database_address)
 }
 
@@ -34,12 +34,12 @@ output "fleet_name" {
 }
 
 output "find_a_worker" {
-  description = "Command that prints an instance id of the fleet, for connecting."
+  description = "Command that prints the id of an instance in the fleet, for connecting."
   value       = one(module.scanning[*].find_a_worker)
 }
 
 output "connect" {
-  description = "Command that opens a shell on a worker; replace INSTANCE by an instance id."
+  description = "Command that opens a shell on a worker. Replace INSTANCE with an instance id."
   value       = one(module.scanning[*].connect)
 }
 
@@ -49,7 +49,7 @@ output "console" {
 }
 
 output "signing_secret" {
-  description = "Secret for the key that requests are signed with; empty until one is put in."
+  description = "Secret for the key that signs requests. Empty until the operator stores a key."
   value       = module.hosting.signing_secret_arn
 }
 
@@ -59,22 +59,22 @@ output "dashboard" {
 }
 
 output "crawl_store" {
-  description = "Bucket of what the crawl service captured, as --to of `crawl start` wants it."
+  description = "Bucket with the crawl service's captures, in the form of the option --to of `crawl start`."
   value       = one(module.crawling[*].store)
 }
 
 output "crawl_database_address" {
-  description = "Postgres of the crawl service, as host:port."
+  description = "The crawl service's Postgres, as host:port."
   value       = one(module.crawling[*].database_address)
 }
 
 output "api_addresses" {
-  description = "Addresses of the HTTP service, for the zone of api_domain."
+  description = "Addresses of the HTTP service, for the DNS zone of api_domain."
   value       = one(module.crawling[*].api_addresses)
 }
 
 output "api_tunnel" {
-  description = "Command that brings the HTTP service to port 8088 of this machine."
+  description = "Command that forwards port 8088 on this machine to the HTTP service."
   value       = one(module.crawling[*].api_tunnel)
 }
 

@@ -11,7 +11,7 @@ from database import RESOURCE_ID
 from surroundings import DATABASE, GATEWAY, STORE
 
 SITE = "d111111abcdef8.cloudfront.net"
-# For each kind of machine: the resource that contains its user data, and its role.
+# The resource that contains a machine's user data, and its role, by kind of machine.
 KINDS = {
     "worker": ("aws_launch_template.worker", "worker"),
     "console": ("aws_instance.console", "console"),
@@ -51,18 +51,14 @@ class AppliedState:
                           for way in self.each("aws_vpc_endpoint")}
 
     def each(self, kind):
-        """Returns the values of all resources of a type."""
         return [values for address, values in self.made.items()
                 if f".{kind}." in "." + address]
 
     def only(self, kind):
-        """Returns the values of the only resource of a type."""
         (values,) = self.each(kind)
         return values
 
     def one(self, name):
-        """Returns the values of the resource with this name. If several are numbered, returns the
-        first."""
         found = [values for address, values in self.made.items()
                  if ("." + address).removesuffix("[0]").endswith("." + name)]
         if len(found) != 1:
@@ -70,7 +66,6 @@ class AppliedState:
         return found[0]
 
     def real(self, text):
-        """Replaces the mock provider's values by those that AWS would have computed."""
         for computed, real in self.computed.items():
             text = text.replace(computed, real)
         return text
@@ -79,7 +74,6 @@ class AppliedState:
         return json.loads(self.real(policy))["Statement"]
 
     def user_data(self, kind):
-        """Returns the user data for a kind of machine."""
         made = self.one(KINDS[kind][0])
         text = made.get("user_data_base64") or made["user_data"]
         return yaml.safe_load(self.real(base64.b64decode(text).decode()))
@@ -90,13 +84,11 @@ class AppliedState:
         return card["connection_tracking_specification"][0]["tcp_established_timeout"]
 
     def keepalives(self):
-        """Returns Postgres's keepalive settings, by parameter name."""
         parameters = self.only("aws_db_parameter_group")["parameter"]
         return {one["name"]: one["value"] for one in parameters
                 if one["name"].startswith("tcp_keepalives_")}
 
     def roles(self):
-        """Yields all roles of machines and of their programs."""
         endpoint = self.statements(self.only("aws_vpc_endpoint")["policy"])
         for role in self.each("aws_iam_role"):
             # In AWS a role's ID is its name. The mock provider computes a different ID.
@@ -106,6 +98,5 @@ class AppliedState:
             yield gateway.Role(role["name"], found, self.statements(role["assume_role_policy"]), endpoint)
 
     def machine_role(self, kind):
-        """Returns the role in the instance profile for a kind of machine."""
         name = self.one(f'aws_iam_instance_profile.machine["{KINDS[kind][1]}"]')["role"]
         return {role.name: role for role in self.roles()}[name]

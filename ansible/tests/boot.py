@@ -41,7 +41,6 @@ METADATA = "http://169.254.169.254/latest/"
 
 
 def look_at(machine):
-    """Checks a booted machine, except for its worker."""
     expect(machine.unit("ActiveState", unit="unbound.service")["ActiveState"] == "active", "Unbound")
     # The unit is retried until the broker has credentials.
     wait_for(f"{machine.name}'s token", lambda: machine.ask("ls", "/run/everytab/pgpass").strip())
@@ -186,7 +185,6 @@ def come_too_late(world, scan):
     expect(scan.state() == "finished", "the scan has ended")
     late = world.add_worker(one_more(world))
     late.start_target()
-    # Before the worker starts, it is inactive, too.
     wait_for("a machine that comes after the end to leave",
              lambda: late.instance_id not in world.cloud.instances())
     expect(late.unit("ExecMainStatus")["ExecMainStatus"] == "0", "the scan had ended")
@@ -235,7 +233,6 @@ def without(world, theirs, hosts):
 
 
 def before_the_scan(world, book):
-    """Performs the laptop's commands, up to the apply that starts everything."""
     for step in (2, 5):
         book.perform("Once", step)
         if step == 5:
@@ -248,7 +245,6 @@ def before_the_scan(world, book):
     book.more["everytab-worker doctor --aws --workers 8"] = " --look-up data.commoncrawl.org"
     book.perform(MONTH, 1)
     book.perform(MONTH, 2)
-    # The group gets this many machines.
     book.instead["worker_count=8"] = "worker_count=3"
     book.perform(MONTH, 3)
     world.cloud.follow(book.laptop.state())

@@ -1,9 +1,9 @@
 """Performs the commands in docs/scan.md and docs/crawl.md in the boot test, in the order of a month
 and of a crawl service's life.
 
-A month names headings and steps. All blocks in a step are performed together, each command at the
-place that its block names. Placeholders for readers, such as a crawl's name, are replaced by this
-test's values. At the end, each command must have been performed, or have a reason here.
+All blocks in a step are performed together, each command at the place that its block names.
+Placeholders for readers, such as a crawl's name, are replaced by this test's values. At the end,
+each command must have been performed, or have a reason here.
 """
 import json
 import os
@@ -28,8 +28,7 @@ NOT_HERE = {
     "aws ec2 start-instances": "the same",
     "aws autoscaling start-instance-refresh": "moto does not know it",
 }
-# How often an interrupted backup is repeated. It continues, as the runbook says. moto accepts
-# few concurrent connections, and even fewer on a busy host.
+# How often an interrupted backup is repeated, because moto accepts few concurrent connections.
 GOES = 6
 
 
@@ -38,8 +37,6 @@ def blocks():
 
 
 class Book:
-    """The runbook, and the blocks that were performed."""
-
     def __init__(self, laptop, tell):
         self.laptop, self.tell = laptop, tell
         self.blocks, self.performed = blocks(), set()
@@ -73,13 +70,11 @@ class Book:
         return self.console.do(*shlex.split(text.removeprefix("sudo ")))
 
     def left(self):
-        """Returns the commands that were not performed."""
         return sorted(command for block in self.blocks for command in block["commands"]
                       if command not in self.performed and reason(command) is None)
 
 
 def reason(command):
-    """Returns why this test cannot perform a command."""
     return next((why for begin, why in NOT_HERE.items() if command.startswith(begin)), None)
 
 

@@ -11,7 +11,6 @@ from database import OWNER_PASSWORD
 class Cloud:
     def __init__(self, world):
         self.world, self.applied = world, None
-        # All roles that ever existed, by name.
         self.roles = {}
         self.signing = self.distribution = self.secret = self.name = None
 
@@ -64,7 +63,6 @@ class Cloud:
         self.distribution = made["Distribution"]["Id"]
 
     def begin(self):
-        """Creates the owner's password, as RDS does, and a group that has no machines yet."""
         self.secret = self.world.client("secretsmanager").create_secret(
             Name="owner", SecretString=json.dumps(
                 {"username": "everytab_owner", "password": OWNER_PASSWORD}))["ARN"]
@@ -99,7 +97,6 @@ class Cloud:
             DesiredCapacity=fleet["min_size"] if size is None else size)
 
     def instances(self):
-        """Returns the IDs of the group's machines."""
         found = self.world.client("autoscaling").describe_auto_scaling_groups(
             AutoScalingGroupNames=[self.fleet()["name"]])["AutoScalingGroups"][0]
         return [one["InstanceId"] for one in found["Instances"]]

@@ -1,9 +1,8 @@
-"""Tests a crawl service in the boot test, after two months of scans. Its console, a crawler and a
-machine with the HTTP service follow docs/crawl.md from "Setting up a crawl service" on.
+"""Tests a crawl service in the boot test, after two months of scans.
 
-The crawler fetches the small internet and uploads records to S3. A program submits a URL with its
-key through the proxy and reads the page. This also tests that the service's user is fenced in,
-stops, kills and starts units, changes the image, and destroys everything.
+Its console, a crawler and a machine with the HTTP service follow docs/crawl.md from "Setting up a
+crawl service" on. This also tests that the service's user is fenced in, stops, kills and starts
+units, changes the image, and destroys everything.
 """
 import json
 import time
@@ -19,9 +18,9 @@ START = "sudo everytab-owner crawl start https://www.example.com/ --limit 10"
 UNITS = ("everytab-prepare", "everytab-crawl-counts", "everytab-token@crawl", "everytab-crawl",
          "everytab-token@api", "everytab-api", "everytab-ready", "caddy")
 CRAWL, API = "everytab-crawl.service", "everytab-api.service"
-# In seconds. systemd kills either service only after a longer time.
+# Maximum seconds for a service to stop. systemd waits longer before it kills it.
 STOPS_WITHIN = 45
-# For each kind of machine: files, and a user who must not be able to read them.
+# Files, and a user who must not be able to read them, by kind of machine.
 HIDDEN = {
     "crawler": [("/etc/everytab/broker.env", "everytab-crawl"), ("/etc/everytab/crawl.env", "unbound"),
                 ("/run/everytab-broker/process.env", "everytab-crawl"),
@@ -32,8 +31,7 @@ HIDDEN = {
     "crawl_console": [("/etc/everytab/crawls.env", "everytab-crawl"),
                       ("/etc/everytab/crawls.env", "everytab-broker")],
 }
-# Addresses in the machine's network that the service's user can reach, and addresses that only
-# other users can reach.
+# Addresses that the service's user can reach, and addresses that only other users can reach.
 OPEN = [(DATABASE, 5432), (STORE, 443), ("127.0.0.1", 8471), ("127.0.0.1", 53)]
 CLOSED = [(GATEWAY, 443), (GATEWAY, 53), ("127.0.0.1", 443), ("169.254.169.254", 80)]
 CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 3)"
@@ -41,8 +39,6 @@ COUNTS = {"DueHosts", "DueHostsPerWorker", "LiveWorkers", "RunningCrawls", "Unhe
 
 
 class Service:
-    """The service's machines, and queries to its database."""
-
     def __init__(self, world, book):
         self.world, self.book = world, book
         self.console = self.crawler = self.api = None
@@ -76,7 +72,6 @@ class Service:
         return found
 
     def crawled(self, key, body):
-        """Starts a crawl with a key, and returns its description after it has ended."""
         return self.ended(key, self.started(key, body))
 
     def started(self, key, body):
@@ -96,7 +91,6 @@ def is_active(machine, unit):
 
 
 def look_at(machine, kind, units):
-    """Checks a booted machine of the service."""
     for path, user in HIDDEN[kind]:
         machine.do("ls", path)
         expect(machine.as_user(user, "cat", path)[0] != 0, f"{user} cannot read {path}")
@@ -108,7 +102,6 @@ def look_at(machine, kind, units):
 
 
 def fenced(machine, user):
-    """Checks that a process of the service does not reach its machine's role."""
     code, said = machine.as_user(user, "curl", "-sS", "--max-time", "3", "-X", "PUT", "-H",
                                  "X-aws-ec2-metadata-token-ttl-seconds: 60",
                                  "http://169.254.169.254/latest/api/token")
@@ -198,7 +191,6 @@ def stop_and_start(machine, unit, works):
 
 
 def set_up(service):
-    """Sets up the database, the console and a crawler, and runs the operator's own crawl."""
     world, book = service.world, service.book
     seeds = sorted({"/".join(url.split("/")[:3]) + "/" for url in tabs(published(world))})[:12]
     service.hosts = [url.split("/")[2] for url in seeds]
@@ -255,18 +247,15 @@ def ready(service):
     try:
         return service.ask("GET", "/readyz")[0] == 200
     except RuntimeError:
-        # The service does not listen yet.
         return False
 
 
 def keys(service):
-    """Returns the commands for keys: add, list, revoke."""
     return [command for block in service.book.blocks for command in block["commands"]
             if block["heading"] == "Keys" and block["place"] == "console"]
 
 
 def watch(service):
-    """Checks that counts, logs and the service's state reach CloudWatch."""
     for machine, unit in ((service.console, "everytab-crawl-counts"), (service.api, "everytab-ready")):
         machine.do("systemctl", "start", unit + ".service")
     for machine in (service.console, service.crawler, service.api):
@@ -305,7 +294,6 @@ def is_forgotten(service, key, url, before):
 
 
 def operate(service, key, url):
-    """Tests more crawlers, a schedule, a complaint, a pause, and revoking a key."""
     book = service.book
     book.perform("Crawls that start again, and stricter manners", by_hand=True)
     service.apply("More and fewer crawlers")

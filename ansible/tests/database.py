@@ -7,14 +7,13 @@ import subprocess
 
 from aws import calls, gateway, policies
 
-# The database's ID in the rights to sign in to it.
 RESOURCE_ID = "db-BOOTTEST"
 OWNER_PASSWORD = "owner: it's 100% \"secret\" \\ here"
 AS_POSTGRES = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
 
 
 class Database:
-    """The databases, one after the other. `folder` and `run` belong to the surroundings."""
+    """The database servers, of which one runs at a time. surroundings.py passes the arguments."""
 
     def __init__(self, world, run, wait_for, address):
         self.world, self.run, self.wait_for, self.address = world, run, wait_for, address
@@ -22,7 +21,6 @@ class Database:
         self.socket = self.folder + "/socket"
 
     def prepare(self):
-        """Creates the script that checks tokens and records who signed in."""
         here = os.path.dirname(os.path.abspath(__file__))
         checker = os.path.join(self.folder, "token_check.sh")
         shutil.copy(os.path.join(here, "token_check.sh"), checker)
@@ -74,7 +72,7 @@ class Database:
         quoted = OWNER_PASSWORD.replace("'", "''")
         self.sql(f"create role everytab_owner login createrole password '{quoted}'")
         self.sql("create database everytab owner everytab_owner")
-        # RDS has this role. Its members sign in with tokens, and the owner, who may create
+        # As in RDS, members of this role sign in with tokens, and the owner, who may create
         # roles, grants it.
         self.sql("create role rds_iam")
 
@@ -99,7 +97,6 @@ class Database:
                     file.write(f"{key} {user} {role.name} {by[0]['Sid']}\n")
 
     def record_sign_ins(self, record):
-        """Adds the sign-ins to Postgres with tokens to the record of calls."""
         with open(os.path.join(self.folder, "sign-ins"), encoding="ascii") as file:
             for line in sorted(set(file.read().splitlines())):
                 _, user, role, sid = line.split(" ")

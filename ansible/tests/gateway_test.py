@@ -35,7 +35,6 @@ def free_port():
 
 
 class World:
-    """moto and the gateway, which all tests share."""
     account = gateway.Account()
 
     @classmethod

@@ -14,7 +14,7 @@ IN_THE_IMAGE = """#!/bin/sh
 exec chroot "{root}" /usr/bin/env -C /laptop AWS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt \\
     PATH=/usr/lib/everytab/operator:/usr/bin:/bin {program} "$@"
 """
-# Files that a working operator's clone contains.
+# Files that an operator's work leaves in a clone. The laptop's copy must not contain them.
 OF_AN_OPERATOR = (".terraform*", "backend.tf", "*.tfstate*", "*.tfvars", "plan.bin")
 
 
@@ -70,5 +70,4 @@ class Laptop:
         return run("sh", "-c", text, env=self.environment, cwd=self.folder, input="yes\n")
 
     def state(self):
-        """Returns the state that terraform has applied."""
         return json.loads(self.do("terraform -chdir=terraform show -json"))

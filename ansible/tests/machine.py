@@ -13,8 +13,8 @@ from surroundings import DATABASE, GATEWAY, NETWORK, run, wait_for
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-# Each machine gets separate control groups, because otherwise the machines' units would share
-# them. Works with both versions of control groups.
+# Runs a command in a separate control group (version 1 or 2), because otherwise the machines'
+# units would share one.
 IN_ITS_OWN_GROUP = """
 groups="$1" name="$2"; shift 2
 for folder in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
@@ -78,8 +78,8 @@ class Machine:
             ip route replace 127.0.0.0/8 via {GATEWAY} src {self.address}""")
 
     def settle(self, user_data, small_internet):
-        """Writes the files that cloud-init would write, and the settings that make the small
-        internet the internet."""
+        """Writes the files that cloud-init would write, and the settings with which
+        the small internet replaces the internet."""
         with open(self.world.authority, encoding="ascii") as file:
             authority = file.read()
         self.write("/etc/ssl/certs/ca-certificates.crt", authority, "a")
@@ -89,8 +89,7 @@ class Machine:
         self.write("/etc/hostname", self.name + "\n")
         self.write("/etc/hosts", "127.0.0.1 localhost\n" + self.world.addresses())
         self.write("/etc/resolv.conf", f"nameserver {GATEWAY}\n")
-        # Configure the deployed resolver with another root, whose names may point to
-        # 127.0.0.0/8.
+        # The deployed resolver gets another root, whose names may point to 127.0.0.0/8.
         self.write("/etc/unbound/unbound.conf.d/zz-small-internet.conf",
                    'server:\n    private-domain: "."\nforward-zone:\n    name: "."\n'
                    f"    forward-addr: {GATEWAY}\n")
@@ -131,13 +130,12 @@ class Machine:
         self.beyond_the_cable()
 
     def start_target(self):
-        """Runs the commands at the end of the user data."""
         for command in self.runcmd:
             self.do(*command)
 
     def find_leader(self):
-        """Returns the machine's first process. Before it exists, short-lived processes appear in
-        its place."""
+        """Returns the machine's first process. Before it exists, other processes appear in its
+        place for a short time."""
         process = f"/proc/{self.console.pid}"
         with open(process + "/comm", encoding="ascii") as file:
             if file.read().strip() != "systemd-nspawn":
@@ -162,7 +160,6 @@ class Machine:
                 "-u", "-i", "-n", "-p", "-C", "--", *command]
 
     def ask(self, *command):
-        """Returns a command's output on the machine, whatever its exit code is."""
         return subprocess.run(self.inside(command), capture_output=True, text=True,
                               check=False).stdout
 
@@ -170,18 +167,15 @@ class Machine:
         return run(*self.inside(command))
 
     def owner(self, *arguments):
-        """Runs an operator's command on the console, as in docs/scan.md."""
         return self.do("everytab-owner", *arguments)
 
     def as_user(self, user, *command):
-        """Returns the exit code and the output of a user's command."""
         ended = subprocess.run(self.inside(["setpriv", "--reuid", user, "--regid", user,
                                             "--clear-groups", *command]),
                                capture_output=True, text=True, check=False)
         return ended.returncode, ended.stdout
 
     def unit(self, *properties, unit="everytab-worker.service"):
-        """Returns properties of a unit, by name."""
         shown = self.do("systemctl", "show", unit, "--property=" + ",".join(properties))
         return dict(line.split("=", 1) for line in shown.splitlines())
 
@@ -222,8 +216,8 @@ class Machine:
         wait_for("the network to forget", lambda: time.monotonic() > answered_by)
         kept, dead = silent
         answer, waits = kept.communicate(timeout=60)[0].strip(), dead.poll() is None
-        # Kill the child of nsenter, which waits for and reaps this child. With a zombie the
-        # machine could not shut down.
+        # Kill the child of nsenter, which waits for this child. A zombie would keep the machine
+        # from shutting down.
         with open(f"/proc/{dead.pid}/task/{dead.pid}/children", encoding="ascii") as file:
             for child in file.read().split():
                 os.kill(int(child), signal.SIGKILL)

@@ -11,8 +11,6 @@ def group(world):
 
 
 class Scan:
-    """The scan's state in Postgres."""
-
     def __init__(self, world):
         self.world = world
 
@@ -27,7 +25,6 @@ class Scan:
                             f"where kind = '{kind}'") or 0)
 
     def holds(self, machine):
-        """Returns whether a worker on the machine has a lease."""
         return self.sql("select 1 from everytab.jobs where state = 'leased' and worker_id like "
                         f"'{machine.name}%' limit 1") == "1"
 
@@ -36,7 +33,7 @@ def start(console, machines, scan):
     for machine in [*machines, console]:
         machine.start_target()
     wait_for("the scan", lambda: scan.state() == "running")
-    # Pause these stages, so that every fault happens before the first bundle is written.
+    # Every fault must happen before the first bundle is written.
     scan.sql("select coordinator.pause_run(1, 'bundle-shard', true)")
     scan.sql("select coordinator.pause_run(1, 'warc', true)")
     wait_for("the console's start", lambda: console.unit(

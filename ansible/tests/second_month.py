@@ -1,6 +1,7 @@
-"""The end of a month in the boot test, and a second month. This starts with the first month's
-remains: the site, the private bucket with takedowns and a backup, and the logs. The image is
-changed in the middle.
+"""The end of a month in the boot test, and a second month.
+
+The second month starts with the site, the kept bucket and the logs of the first one. The image
+changes in its middle.
 """
 import os
 
@@ -79,7 +80,6 @@ def run_through(world, book, gone, arguments):
 
 
 def covers(line, host):
-    """Returns whether a line in the takedown list is about a host."""
     suffix = line.removeprefix("suffix:")
     return host == line or suffix != line and ("." + host).endswith("." + suffix)
 

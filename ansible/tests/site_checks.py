@@ -56,7 +56,7 @@ def check_cloud(world, distribution):
     say(f"{len(lines)} lines of {len(streams)} machines' journals and metrics are in CloudWatch's logs")
     metrics = {one["MetricName"] for one in world.client("cloudwatch").list_metrics(
         Namespace="EveryTab")["Metrics"]}
-    # Whether these two exist depends on the moment.
+    # Whether these two metrics exist depends on the moment.
     expect(metrics - {"HoursSinceEnd", "UnreachedPercent"} == {
         "Watching", "Outstanding", "Discarded", "MinutesSinceProgress", "MinutesStuck", "ScanHours",
         "Workers"}, metrics)
@@ -64,7 +64,6 @@ def check_cloud(world, distribution):
 
 
 def check_headers(world):
-    """Checks each kind of object's headers for browsers and CloudFront."""
     s3, bucket = world.client("s3"), world.buckets[1]
     manifest = json.loads(s3.get_object(Bucket=bucket, Key="manifest.json")["Body"].read())
     script = s3.list_objects_v2(Bucket=bucket, Prefix="js/")["Contents"][0]["Key"]
@@ -139,7 +138,6 @@ def compare(ours, theirs):
 
 
 def tabs(found):
-    """Returns the bundles' tabs as JSON, by address."""
     return {tab["url"]: json.dumps(tab, sort_keys=True) for name, body in found.items()
             if name.startswith("tabs/") for tab in json.loads(body)["entries"]}
 

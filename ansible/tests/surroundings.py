@@ -19,7 +19,6 @@ GATEWAY = NETWORK + ".1"
 # S3's address. A crawl service's HTTP service can reach only this part of AWS.
 STORE = NETWORK + ".2"
 DATABASE = "db.everytab.zz"
-# AWS services that the machines' programs call, in addition to the buckets.
 SERVICES = ["autoscaling", "cloudwatch", "monitoring", "ec2", "logs", "secretsmanager",
             "servicequotas", "s3", "sts"]
 LIMIT_SECONDS = 600
@@ -98,11 +97,8 @@ class Surroundings:
             path("extensions"), "-out", path("server.pem"))
 
     def addresses(self):
-        """Returns AWS's names in the format of a hosts file."""
         of_s3 = re.compile(r"(^|\.)s3\.")
         return "".join(f"{STORE if of_s3.search(name) else GATEWAY} {name}\n" for name in self.names)
-
-    # AWS.
 
     def start_aws(self):
         tools = os.path.join(self.target, "infra", "bin", "moto_server")
@@ -135,8 +131,6 @@ class Surroundings:
     def client(service):
         import boto3
         return boto3.client(service, region_name="us-east-1")
-
-    # The small internet, and its crawl in a bucket.
 
     def start_internet(self):
         scratch = os.path.join(self.folder, "internet")
@@ -173,7 +167,6 @@ class Surroundings:
         self.account.crawls.insert(0, name)
 
     def asked_names(self):
-        """Returns the names that the machines' resolvers have queried, in order."""
         with open(os.path.join(self.folder, "asked-names"), encoding="utf-8") as file:
             return file.read().splitlines()
 

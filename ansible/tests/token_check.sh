@@ -1,8 +1,8 @@
 #!/bin/sh
 # Postgres calls this through PAM. Checks that the password on stdin is a token that RDS would
 # accept: made for this host and user, not expired, and by a key whose role may sign in as this
-# user (according to the file `principals` in this directory). Does not check the signature
-# itself. Writes to `sign-ins` who signed in.
+# user (according to `principals` in this directory). Does not check the signature itself.
+# Writes to `sign-ins` who signed in.
 here="$(dirname "$0")"
 token="$(tr -d '\000')"
 case "$token" in

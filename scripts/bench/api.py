@@ -1,7 +1,7 @@
 """Measures the HTTP service under load: submissions, waiting requests, single URLs, two keys.
 
-scripts/bench/api.sh calls this with a private Postgres, in a separate network namespace. Prints one
-line of JSON per measurement, after checking its results.
+scripts/bench/api.sh calls this. Prints one line of JSON per measurement, after checking its
+results.
 """
 
 import asyncio
@@ -20,14 +20,12 @@ import time
 from crawl import FOLDER, WORKER, Database, Internet, Workers, processor_seconds, say, setting
 
 SCRIPTS = pathlib.Path(__file__).parent
-# Maximum waiting requests per key.
 SEATS = 32
-# Limits that no mode reaches, because we measure the service and not its rate limiter.
+# No mode may reach these limits, because we measure the service and not its rate limiter.
 GENEROUS = ["--requests-per-second", "100000", "--burst", "1000000", "--min-delay", "0s"]
 
 
 def memory(pid):
-    """Returns a process's current memory in MiB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
         if line.startswith("VmRSS:"):
             return round(int(line.split()[1]) / 1024, 1)
@@ -45,8 +43,6 @@ def percentiles(seconds):
 
 
 class Service:
-    """The service in a separate process."""
-
     PORT = 8088
 
     def __init__(self, database):
@@ -55,7 +51,6 @@ class Service:
         url = url.replace("user=postgres", "user=everytab_api")
         command = [WORKER, "run", "--role", "api", "--listen", f"127.0.0.1:{self.PORT}"]
         command += ["--internet", "small"]
-        # The service is ready only if its store exists.
         (FOLDER / "store").mkdir(exist_ok=True)
         environment = {**os.environ, "DATABASE_URL": url, "EVERYTAB_LOG": "warn"}
         with open(FOLDER / "api.log", "w", encoding="utf-8") as log:
@@ -73,7 +68,7 @@ class Service:
             except OSError:
                 pass
             if time.monotonic() > until or self.process.poll() is not None:
-                sys.exit(f"the service does not start: {FOLDER / 'api.log'}")
+                sys.exit(f"the service did not start; see {FOLDER / 'api.log'}")
             time.sleep(0.1)
 
     def __exit__(self, *_):
@@ -81,12 +76,10 @@ class Service:
         self.process.wait()
 
     def keys(self, number):
-        """Creates keys."""
         names = [f"bench {place}" for place in range(number)]
         return [self.database.run("keys", "add", name, *GENEROUS).strip() for name in names]
 
     def processor(self):
-        """Returns the CPU seconds so far."""
         return processor_seconds(self.process.pid)
 
 
@@ -99,7 +92,6 @@ class Client:
         self.connection = http.client.HTTPConnection("127.0.0.1", Service.PORT, timeout=90)
 
     def ask(self, method, path, document=None):
-        """Sends a request. Returns the response's status and document."""
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         headers["Connection"] = "close"
         body = None
@@ -113,7 +105,6 @@ class Client:
         return answer.status, json.loads(text) if is_json else text
 
     def must(self, method, path, document=None):
-        """Sends a request that must succeed. Returns the response's document."""
         status, found = self.ask(method, path, document)
         if not 200 <= status < 300:
             sys.exit(f"{method} {path}: {status} {found}")
@@ -121,7 +112,6 @@ class Client:
 
 
 def wrk(threads, connections, seconds, script, url, *arguments):
-    """Runs wrk with a script, which prints a line of JSON."""
     command = ["wrk", "--threads", threads, "--connections", connections, "--duration",
                f"{seconds}s", "--timeout", "30s", "--latency", "--script", SCRIPTS / script, url]
     command = [*command, "--", *arguments]
@@ -136,11 +126,10 @@ def submit():
         with Service(database) as service:
             keys = service.keys(setting("KEYS", 8))
             for key in keys:
-                # This opens the standing crawl.
                 Client(key).must("POST", "/v1/url", {"url": "first.test"})
             log = database.number("select pg_current_wal_insert_lsn() - '0/0'::pg_lsn")
             server, own = database.processor(), service.processor()
-            # Run wrk for longer than requests are sent, so that the last ones are answered before
+            # Run wrk for longer than requests are sent, so that the last responses arrive before
             # it ends.
             seen = wrk(2, setting("CONNECTIONS", 128), seconds + 2, "api_submit.lua",
                        service.address, rate / 2, seconds, *keys)
@@ -156,7 +145,7 @@ def submit():
             if database.number(sql) != accepted:
                 sys.exit(f"{sql}: {database.number(sql)}, accepted: {accepted}")
         if seen["broken"] or seen["sent"] != seen["accepted"] + seen["refused"]:
-            sys.exit(f"requests without an answer: {seen}")
+            sys.exit(f"requests without a response: {seen}")
         say(what="submit", rate=rate, seconds=seconds,
             accepted_per_s=round(seen["accepted"] / seconds, 1), refused=seen["refused"],
             p50_ms=seen["p50_ms"], p99_ms=seen["p99_ms"],
@@ -168,7 +157,6 @@ def submit():
 
 
 async def waiting(key, path, answered):
-    """Sends one request that waits. Records when it was answered, the response and the state."""
     got, state = "closed", None
     reader, writer = await asyncio.open_connection("127.0.0.1", Service.PORT)
     try:
@@ -196,7 +184,6 @@ def fetch_of(url_id):
 
 
 def record(database, ids):
-    """Records URLs in one transaction, as a checkpoint of many would."""
     rows = ",".join(
         f"({crawl}, {host}, {url}, now(), 1, 0, 0, 'http_404', 404, 'https://x.test/')"
         for crawl, host, url in map(fetch_of, ids)
@@ -221,22 +208,21 @@ async def answer_all(service, database, ids, refused):
     own, server = service.processor() - own, database.processor() - server
     if len(answered) != refused:
         print(collections.Counter(got for _, got, _ in answered), file=sys.stderr)
-        sys.exit(f"{len(answered)} requests did not wait, {refused} of them as they should")
+        sys.exit(f"{len(answered)} requests did not wait, but only {refused} should be rejected")
     record(database, [url_id for _, url_id in ids])
     recorded = time.monotonic()
     await asyncio.gather(*tasks)
     got = collections.Counter(got for _, got, _ in answered)
     expected = {"200": len(ids) - refused, "429 too_many_waiters with Retry-After": refused}
     if got != collections.Counter(expected):
-        sys.exit(f"not all were told: {dict(got)}")
+        sys.exit(f"not all waiting requests got a response: {dict(got)}")
     if any(state != "failed" for _, got, state in answered if got == "200"):
-        sys.exit("not all were told how their URL ended")
+        sys.exit("not all waiting requests got the final state of their URL")
     took = [at - recorded for at, got, _ in answered if got == "200"]
     return with_them, took, own / 10, server / 10, dict(got)
 
 
 def waiters():
-    """Measures many waiting requests, and how soon all of them are answered."""
     database, number = Database("waiters"), setting("WAITERS", 1000)
     with Service(database) as service:
         keys = service.keys(setting("KEYS", -(-number // SEATS)))
@@ -257,14 +243,12 @@ def waiters():
 
 
 def graph():
-    """Returns a graph of sites whose hosts respond after 100 ms."""
     return Internet("--plain", "--http-only", "--slow", "1000", "--slow-ms", "100-100",
                     "--spread", "equal", "--page-bytes", "8000",
                     hosts=setting("HOSTS", 400), pages=setting("PAGES", 1_000_000))
 
 
 def hosts_of(internet):
-    """Returns the URLs of each host in a part of a large graph."""
     few = Internet(*internet.options[5:], hosts=internet.hosts, pages=20 * internet.hosts)
     by_host = {}
     for url in few.expected():
@@ -273,7 +257,6 @@ def hosts_of(internet):
 
 
 def open_crawl(client, urls, scope="list", delay_ms=0):
-    """Starts a crawl that follows all links from these URLs."""
     settings = {"scope": scope, "depth": 1000, "site_pages": 1_000_000, "delay_ms": delay_ms}
     return client.must("POST", "/v1/crawls", {"urls": urls, "settings": settings})["id"]
 
@@ -296,7 +279,6 @@ def urgent():
     internet = graph()
     by_host = hosts_of(internet)
     hosts = sorted(by_host)
-    # Reserve a tenth of the sites for the single URLs.
     sites = sorted({".".join(host.split(".")[-2:]) for host in hosts})
     sites = set(sites[: len(sites) // 10])
     alone = [host for host in hosts if ".".join(host.split(".")[-2:]) in sites]
@@ -306,7 +288,7 @@ def urgent():
         with Service(database) as service, Workers(internet, database, hosts, 2) as workers:
             one, other = map(Client, service.keys(2))
             for host in alone:
-                # Fetch one URL per host first, so that its robots.txt is known.
+                # Make the crawler fetch the host's robots.txt before the measurement.
                 one.must("POST", "/v1/url", {"url": by_host[host][0]})
             crawl = open_crawl(other, busy)
             time.sleep(setting("WARM_SECONDS", 40))
@@ -341,8 +323,8 @@ def fair():
             def crawl_of(client, mark, amount):
                 crawl = client.must("POST", "/v1/crawls", empty)["id"]
                 for begin in range(0, amount, 10_000):
-                    # These URLs are not in the graph. Like all others they take 100 ms, and their
-                    # status is 404.
+                    # These URLs are not in the graph. Like all others they take 100 ms, and
+                    # their status is 404.
                     urls = [f"http://{hosts[place % len(hosts)]}/{mark}/{place}"
                             for place in range(begin, min(amount, begin + 10_000))]
                     client.must("POST", f"/v1/crawls/{crawl}/urls",
@@ -385,7 +367,6 @@ def fair():
 
 
 def load():
-    """Sends requests without a pause."""
     database, seconds = Database("load"), setting("SECONDS_A_LOAD", 20)
     with Service(database) as service:
         asked = []

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures the HTTP service under load, with a durable Postgres, in a separate network namespace.
-# docs/benchmarks.md describes the modes and their variables.
+# Measures the HTTP service under load, with a durable Postgres, in a separate network
+# namespace. docs/benchmarks.md describes the modes and their variables.
 #
 #   RATES="1157 2300" SECONDS_A_RATE=300 scripts/bench/api.sh submit
 #   WAITERS=1000 scripts/bench/api.sh waiters
@@ -10,8 +10,7 @@
 #   HOSTS=400 PAGES=200000 scripts/bench/api.sh fair
 #   SECONDS_A_LOAD=20 scripts/bench/api.sh load
 #
-# submit, load and flood run wrk. Needs permission to create namespaces, and does not use any other
-# network.
+# submit, load and flood run wrk.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -40,7 +40,6 @@ class Callers:
             sys.exit(f"valid callers got {collections.Counter(self.wrong)}")
 
     def call(self, key):
-        """Reads the list of filters at an even rate, until the callers are stopped."""
         connection = http.client.HTTPConnection("127.0.0.1", Service.PORT, timeout=90)
         begun, turn = time.monotonic(), 0
         while not self.is_over.wait(max(0, begun + turn / self.RATE - time.monotonic())):
@@ -116,8 +115,7 @@ def main():
                 valid_p99_ratio=round(callers.milliseconds(0.99) / quiet.milliseconds(0.99), 2),
                 valid_p50_ms_quiet=quiet.milliseconds(0.5), valid_p50_ms=callers.milliseconds(0.5),
                 api_cores=round(own / seconds, 2), postgres_cores=round(server / seconds, 2))
-            # Allow a few sessions, because the service may reopen connections that its pool closed
-            # while idle.
+            # The service may reopen connections that its pool closed while idle.
             if is_refused and new > 8 + seen["answered"] / 1000 and setting("STRICT", 1):
                 sys.exit(f"{what}: {new} new sessions of Postgres")
 

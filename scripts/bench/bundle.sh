@@ -1,18 +1,15 @@
 #!/usr/bin/env bash
-# Measures how long it takes to turn the corpus' icons into bundles: our program with each choice of
-# colours, a plain Go program, and Pillow, each with the same list, on one core; then our program
-# and Go on all cores.
+# Measures how long it takes to turn the corpus' icons into bundles on one core: our program with
+# each choice of colours, a plain Go program, and Pillow. Then measures our program and Go on all
+# cores.
 #
 #   RUNS=5 REPEAT=3 CORE=0 scripts/bench/bundle.sh
 #
 # There are two lists: every icon that both our program and the peer decode (mix), and those with at
-# most 64 pixels in width and height (small). Each icon occurs REPEAT times in a list. Every program
-# reads each icon from its file. Ours also reads all icons from one file (one-file), with one read
-# per bundle. Prints medians of RUNS runs. The programs' runs alternate, so that a busy host affects
-# all of them. CPU is user and system time, which is more reliable than wall time on a shared host.
-# Then prints sizes: bytes per tab, uncompressed and compressed, and bytes per icon for each effort,
-# compared with the image crate's default PNG of the same pixels. Unavailable programs are skipped:
-# EVERYTAB_PEERS contains go/main.go, and pip installs Pillow.
+# most 64 pixels in width and height (small). Each icon occurs REPEAT times in a list. Our program
+# reads each icon from its own file, or all icons from one file (one-file). Prints medians of RUNS
+# alternating runs in CPU time, which is more reliable than wall time on a shared host. Programs
+# that are not installed are skipped.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -56,7 +53,8 @@ for list in all small; do
     "$ours" pack "$folder/$list-repeated.tsv" "$folder/$list.icons" >"$folder/$list-packed.tsv"
 done
 
-# Appends wall and CPU seconds to a file. The program's messages go to another file with its name.
+# Appends wall and CPU seconds to a file. The program's messages go to another file with its
+# name.
 TIMEFORMAT='%R %U %S'
 measured() {
     local name="$1" cores="$2"
@@ -97,7 +95,7 @@ for list in all small; do
         for name in "$list-$colours" "$list-$colours-one-file"; do
             tail -n 1 "$folder/$name.said" |
                 grep -q "^hosts=$(wc -l <"$folder/$list-repeated.tsv") .* refused=0 " ||
-                die "$name: not every icon: $(tail -n 1 "$folder/$name.said")"
+                die "$name did not convert every icon: $(tail -n 1 "$folder/$name.said")"
         done
     done
 done
@@ -114,7 +112,7 @@ for name in {all,small}-{{lossless,auto,palette}{,-one-file},go,pillow} cores-{a
     }'
 done
 
-# Measures what a CDN would send, with each bundle compressed separately.
+# Compresses each bundle separately, as a CDN does.
 compressed() {
     node -e '
         const { readdirSync, readFileSync } = require("node:fs");
@@ -139,8 +137,8 @@ if command -v node >/dev/null; then
     printf '\n%-15s%10s%10s%10s%10s\n' 'bytes a tab' plain gzip 'brotli 5' 'brotli 11'
     for name in lossless auto palette go pillow; do
         out="$folder/out-all-$name"
-        # Pillow's bundles are from the list itself, those of the other programs from the repeated
-        # list.
+        # Pillow's bundles are from the list itself, those of the other programs from the
+        # repeated list.
         [ "$name" = pillow ] || { rm -rf "$out"; mkdir "$out"; }
         case "$name" in
             go) [ -z "$go" ] ||

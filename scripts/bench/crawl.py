@@ -1,7 +1,7 @@
 """Measures live crawls of a graph of sites, and compares Scrapy, GNU wget, Crawlee and spider.
 
-scripts/bench/crawl.sh calls this with a private Postgres, in a separate network namespace. Prints
-one line of JSON per measurement. Pages are counted in the servers' access log.
+scripts/bench/crawl.sh calls this. Prints one line of JSON per measurement. Pages are counted in the
+servers' access log.
 """
 
 import concurrent.futures
@@ -27,12 +27,10 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def setting(name, otherwise):
-    """Returns the number in an environment variable."""
     return int(os.environ.get(name, otherwise))
 
 
 def say(**figures):
-    """Prints a measurement."""
     print(json.dumps(figures), flush=True)
 
 
@@ -52,8 +50,6 @@ def most_memory(pid):
 
 
 class Internet:
-    """A graph of sites in a separate process, with an access log."""
-
     def __init__(self, *options, hosts, pages):
         self.hosts, self.pages = hosts, pages
         self.options = ["--graph", "--hosts", str(hosts), "--pages", str(pages), *options]
@@ -93,8 +89,6 @@ class Internet:
 
 
 class Database:
-    """A migrated database, and its server's CPU time."""
-
     def __init__(self, name):
         self.name = name
         self.psql("postgres", f"create database {name}")
@@ -106,21 +100,17 @@ class Database:
 
     @staticmethod
     def psql(database, sql):
-        """Runs a statement and returns its output."""
         url = SERVER_URL.replace("/postgres?", f"/{database}?")
         command = ["psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def number(self, sql):
-        """Returns the number that a query selects."""
         return float(self.psql(self.name, sql) or 0)
 
     def lines(self, sql):
-        """Returns the lines that a query with one text column selects."""
         return self.psql(self.name, sql).splitlines()
 
     def run(self, *arguments):
-        """Runs a command of everytab-worker as the database's owner."""
         environment = {**os.environ, "DATABASE_URL": self.url}
         command = [WORKER, *map(str, arguments)]
         ended = subprocess.run(
@@ -131,17 +121,14 @@ class Database:
         return ended.stdout
 
     def start(self, seeds, *options):
-        """Starts a crawl from a file with seeds. Returns its id."""
         store = FOLDER / "store"
         said = self.run("crawl", "start", "--seeds", seeds, "--to", store, *options)
         return said.split()[0]
 
     def state(self, crawl):
-        """Returns the output of `crawl status`."""
         return json.loads(self.run("crawl", "status", crawl, "--json"))
 
     def processor(self):
-        """Returns the server's CPU seconds so far."""
         children = pathlib.Path(f"/proc/{self.postmaster}/task/{self.postmaster}/children")
         total = processor_seconds(self.postmaster, reaped=True)
         for child in children.read_text(encoding="utf-8").split():
@@ -153,8 +140,6 @@ class Database:
 
 
 class Workers:
-    """Worker processes that run crawls."""
-
     def __init__(self, internet, database, own, count=1):
         address = internet.address
         command = [WORKER, "run", "--role", "crawl"]
@@ -188,11 +173,9 @@ class Workers:
             process.wait()
 
     def processor(self):
-        """Returns all workers' CPU seconds."""
         return sum(processor_seconds(process.pid) for process in self.processes)
 
     def memory(self):
-        """Returns the maximum memory of a worker in MiB."""
         return max(most_memory(process.pid) for process in self.processes)
 
 
@@ -316,7 +299,7 @@ def throughput():
             (FOLDER / "peer").mkdir()
             used, pages, span = whole = peer(internet, command)
             if not pages:
-                sys.exit(f"{name} asked for nothing: {whole}")
+                sys.exit(f"{name} sent no request: {whole}")
             say(what="throughput", program=name, pages=pages, pages_per_s=round(pages / span),
                 cpu_s=round(used, 1), pages_per_cpu_s=round(pages / used),
                 ratio=round(ours["pages_per_cpu_s"] / (pages / used), 2))
@@ -339,7 +322,7 @@ def known():
         hosts=setting("HOSTS", 1_000), pages=setting("PAGES", 10_000_000),
     )
     pages = setting("LIMIT", 40_000)
-    # The hosts' names do not depend on the number of pages.
+    # A small internet has the same hosts, because their names do not depend on its pages.
     few = Internet(*internet.options[5:], hosts=internet.hosts, pages=4 * internet.hosts)
     seeds, names = seeds_of(few.expected())
     with internet:
@@ -378,7 +361,8 @@ def urgent():
     busy = [f"http://{host}/" for host in hosts if host not in alone]
     seeds.write_text("\n".join(busy) + "\n", encoding="utf-8")
     single = FOLDER / "single.txt"
-    # One host keeps the standing crawl open. For the other hosts the robots.txt is fetched first.
+    # All URLs of one host keep the standing crawl open. One URL of each other host makes the
+    # crawler fetch the host's robots.txt before the measurement.
     open_host = max(alone, key=lambda host: len(by_host[host]))
     alone = [host for host in alone if host != open_host and len(by_host[host]) > 2]
     first = [by_host[host][0] for host in alone] + by_host[open_host]

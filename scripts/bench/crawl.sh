@@ -10,7 +10,7 @@
 #   HOSTS=30 PAGES=3000 DELAY_MS=250 scripts/bench/crawl.sh peers
 #
 # throughput and peers also run GNU wget, Scrapy, Crawlee and spider. pip, npm and cargo install the
-# latter three. Needs permission to create namespaces, and does not use any other network.
+# latter three, and nothing else uses the internet. Needs permission to create namespaces.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -27,7 +27,7 @@ if [ -z "${BENCH_PROGRAMS:-}" ]; then
         python_with Scrapy==2.19.0 warcio==1.8.1
         node_with crawlee@3.18.1
         [ -z "$node" ] || cp scripts/bench/crawl_{crawlee,polite_crawlee}.mjs "$node"
-        # The default features, except for the queue on disk, which needs OpenSSL.
+        # spider's default features, except the queue on disk, which needs OpenSSL.
         crate_with scripts/bench/crawl_spider.rs spider 2.53.9 \
             '"sync", "cookies", "encoding", "string_interner_buffer_backend", "balance", "time",
              "adaptive_concurrency", "priority_frontier", "dns_cache", "rate_limit", "ua_generator",
@@ -47,8 +47,8 @@ if [ "$mode" = soak ]; then
     script=(crawl_soak.py)
 elif [ "$mode" = peers ]; then
     [ -n "$BENCH_SCRAPY" ] || die "peers needs Scrapy and warcio"
-    # Let connections to a host that drops packets fail after 7 s instead of 127 s, because Crawlee
-    # has no shorter limit for robots.txt.
+    # Connections to a host that drops packets then fail after 7 s instead of 127 s, because
+    # Crawlee has no shorter limit for robots.txt.
     echo 2 >/proc/sys/net/ipv4/tcp_syn_retries
     script=(crawl_peers.py)
 fi

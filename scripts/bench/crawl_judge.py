@@ -1,7 +1,4 @@
-"""Evaluates a crawl by the servers' access log and by the files that the crawler stored.
-
-This does not depend on the program that crawled.
-"""
+"""Evaluates a crawl by the servers' access log and by the files that the crawler stored."""
 
 import collections
 import gzip
@@ -11,16 +8,16 @@ import zlib
 
 from crawl import by_key
 
-# Minimum share of the delay that must pass between the starts of two requests. It is below 1
-# because the servers log the time when they have read a request, which is a little after it was
-# sent.
+# Minimum share of the delay that must pass between the starts of two requests. The servers log
+# the time when they have read a request, which is a little after it was sent.
 SHARE_OF_DELAY = 0.9
-# Statuses after which a crawler may repeat a request: no response, and 503.
+# Statuses after which a crawler may repeat a request: 0 (no response) and 503.
 PASSING = (0, 503)
 
 
 def accesses(internet):
-    """Returns all requests in the log, including robots.txt: microseconds, status, host, path."""
+    """Returns all requests in the log, including robots.txt: start and end in microseconds, status,
+    host, path."""
     with open(internet.log, encoding="utf-8", errors="replace") as file:
         for line in file:
             fields = line.rstrip("\n").split("\t")
@@ -29,13 +26,11 @@ def accesses(internet):
 
 
 def keys_of(urls, known):
-    """Returns each URL's normalized key."""
     lines = by_key([(url, url) for url in sorted(set(urls))], known)
     return {url: key for key, url in (line.split("\t") for line in lines)}
 
 
 def site_of(host):
-    """Returns the site of a host in a graph of sites."""
     labels = host.split(".")
     ends = (at for at, label in enumerate(labels) if label.endswith("-everytab-testbed"))
     first = next(ends, 0)
@@ -55,20 +50,17 @@ class World:
         self.hosts = [url.split("/")[2] for url in self.seeds]
         self.must = self.that_end("ok", "redirected", "http_404_410")
         self.pages = self.that_end("ok")
-        # The Crawl-delay of each host that has one, in seconds.
+        # The Crawl-delay in seconds of each host that has one.
         self.longer = {}
 
     def has(self, url):
-        """Returns true if a URL is in scope."""
         return site_of(url.split("/")[2]) in self.sites
 
     def that_end(self, *outcomes):
-        """Returns the URLs in scope that must end with one of these outcomes."""
         ends = self.expected.items()
         return {url for url, outcome in ends if outcome in outcomes and self.has(url)}
 
     def found(self, lines):
-        """Returns which URLs were requested, from the log's lines."""
         requests = [(f"http://{host}{path}", status) for _, _, status, host, path in lines
                     if path != "/robots.txt"]
         keys = keys_of((url for url, _ in requests), self.expected)
@@ -80,8 +72,8 @@ class World:
         asked = {keys[url]: status for url, status in requests}
         inside = {key for key in asked if self.has(key)}
         forbidden = {key for key in asked if key.split("/")[3] == "private"}
-        # Pages that can be reached only through links that crawlers must not follow. Images do not
-        # count as pages.
+        # Only links that crawlers must not follow lead to these pages. Images do not count as
+        # pages.
         hidden = {key for key in inside - forbidden if key not in self.expected
                   and asked[key] == 200 and key.split("/")[3] != "media"}
         return {
@@ -149,7 +141,6 @@ def archived(warcio, files):
         command = [warcio, "check", file]
         checked = subprocess.run(command, check=False, capture_output=True)
         if not is_whole(file):
-            # The last record is truncated.
             del records[-1:]
             broken += 1
         elif index.returncode or checked.returncode:

@@ -1,10 +1,9 @@
 """Polite crawls of a small internet by EveryTab, GNU wget, Scrapy, Crawlee and spider.
 
-scripts/bench/crawl.sh calls this with a private Postgres, in a separate network namespace. Each
-program crawls the same sites from the same seeds twice. The first time it runs to the end. The
-second time, all its processes are killed with SIGKILL when half of the pages have been fetched, and
-it is started again as its documentation says. Prints one line of JSON per crawl, and then the
-tables for docs/benchmarks.md.
+scripts/bench/crawl.sh calls this. Each program crawls the same sites from the same seeds twice:
+once to the end, and once with a SIGKILL when half of the pages have been fetched, after which it is
+started again as its documentation says. Prints one line of JSON per crawl, and then the tables for
+docs/benchmarks.md.
 """
 
 import concurrent.futures
@@ -25,9 +24,9 @@ KEPT = FOLDER / "peer"
 USER_AGENT = "everytab-bench/1.0 (+https://bot.test)"
 WARCIO = pathlib.Path(os.environ["BENCH_SCRAPY"]).with_name("warcio")
 DELAY_MS = setting("DELAY_MS", 250)
-# A crawler is stopped after this many seconds without a response, because our crawler retries a
-# dead host's robots.txt for a day, and others retry each URL on the host. Our crawler retries a
-# page with status 503 after 60 s, so the limit is longer.
+# A crawler is stopped after this many seconds without a response, because a dead host may be
+# retried for a day. The limit is longer than 60 s, after which our crawler retries a page with
+# status 503.
 QUIET_SECONDS = setting("QUIET_SECONDS", 70)
 
 
@@ -49,11 +48,9 @@ class Peer:
             )
 
     def has_ended(self):
-        """Returns true if the program has ended by itself."""
         return self.process.poll() is not None
 
     def end(self, number):
-        """Sends a signal to all processes of the program, and waits until it has ended."""
         try:
             os.killpg(self.process.pid, number)
             self.process.wait(30)
@@ -73,7 +70,6 @@ class Ours:
         self.database = self.crawl = self.workers = None
 
     def start(self, turn):
-        """Starts the crawl and a worker, or only a worker if turn is 2."""
         if turn == 1:
             self.database = Database(f"peers_{self.number}")
             self.crawl = self.database.start(
@@ -83,17 +79,14 @@ class Ours:
         self.workers = Workers(INTERNET, self.database, self.world.hosts)
 
     def has_ended(self):
-        """Returns true if the crawl has ended."""
         return self.database.state(self.crawl)["state"] == "ended"
 
     def end(self, number):
-        """Sends a signal to the worker, and waits until it has ended."""
         for process in self.workers.processes:
             process.send_signal(number)
             process.wait()
 
     def kept(self):
-        """Returns the archived pages that have a row, and how many archives are broken."""
         rows = set(self.database.lines("select url from everytab.fetches where outcome = 'ok'"))
         urls, broken = archived(WARCIO, sorted((FOLDER / "store").rglob("*.warc.gz")))
         return [url for url in urls if url in rows], broken
@@ -108,9 +101,9 @@ def peers(world):
     delay = DELAY_MS / 1e3
 
     def wget(turn):
-        # Start one process per host, because a process waits between any two requests, even to
-        # different hosts. wget cannot resume and also write WARC files, so it starts again and
-        # keeps the old archives.
+        # One process per host, because wget waits between any two requests, even to different
+        # hosts. It cannot resume and also write WARC files, so it starts again and keeps the
+        # old archives.
         return ["xargs", "--arg-file", hosts, "--max-procs", len(world.hosts), "-I{}",
                 "wget", "--no-verbose", "--recursive", "--level=inf", f"--wait={delay}",
                 "--tries=2", "--timeout=10", "--retry-on-http-error=503",
@@ -128,7 +121,7 @@ def peers(world):
                  CRAWLEE_STORAGE_DIR=str(KEPT / "storage"), CRAWLEE_PURGE_ON_START="false")
         )
     if os.environ.get("BENCH_SPIDER"):
-        # Use one Website per host, because a Website has one delay. spider cannot resume.
+        # spider uses one delay for all hosts, and cannot resume.
         spider = [os.environ["BENCH_SPIDER"], seeds, setting("LIMIT_SECONDS", 1800),
                   len(world.hosts), DELAY_MS]
         found.append(Peer("spider", lambda turn: [*spider, f"archive-{turn}-"],
@@ -137,19 +130,16 @@ def peers(world):
 
 
 def pages_of_scrapy():
-    """Returns the feed's lines."""
     feed = KEPT / "pages.jsonl"
     return feed.read_text(encoding="utf-8").splitlines() if feed.exists() else []
 
 
 def pages_of_crawlee():
-    """Returns the files in the data set."""
     for file in sorted((KEPT / "storage" / "datasets" / "default").glob("*.json")):
         yield file.read_text(encoding="utf-8", errors="replace")
 
 
 def loopback_bytes():
-    """Returns the bytes that the loopback interface has transmitted."""
     for line in pathlib.Path("/proc/net/dev").read_text(encoding="utf-8").splitlines():
         if line.strip().startswith("lo:"):
             return int(line.partition(":")[2].split()[0])
@@ -216,7 +206,7 @@ def crawl(world, program, is_killed):
         carried = loopback_bytes() - carried
     lines = list(accesses(INTERNET))
     if not lines:
-        sys.exit(f"{program.name} asked for nothing: {FOLDER}/peer-{program.name}.log")
+        sys.exit(f"{program.name} sent no request; see {FOLDER}/peer-{program.name}.log")
     first, last = min(line[0] for line in lines), max(line[1] for line in lines)
     kept, broken = program.kept()
     usual = {host: DELAY_MS * 1e3 for host in world.hosts if host not in world.longer}
@@ -230,7 +220,6 @@ def crawl(world, program, is_killed):
 
 
 def median(rows):
-    """Returns the median of each number, and the first of other values."""
     def middle(values):
         is_figure = all(isinstance(value, (int, float)) for value in values)
         return statistics.median(values) if is_figure else values[0]
@@ -238,7 +227,6 @@ def median(rows):
 
 
 def table(title, columns, rows):
-    """Prints a table."""
     print(f"\n{title}\n")
     print("| program | " + " | ".join(columns) + " |")
     print("| --- |" + " --- |" * len(columns))
@@ -250,7 +238,6 @@ def table(title, columns, rows):
 
 
 def tables(whole, killed):
-    """Prints the tables for docs/benchmarks.md."""
     def column(name):
         return lambda row: row[name]
 

@@ -1,8 +1,6 @@
-// Crawls politely with Crawlee, stores every page in its data set, and resumes after a stop.
-//
-// Crawlee's documentation describes each part: CheerioCrawler, sameDomainDelaySecs,
-// respectRobotsTxtFile, and the variables CRAWLEE_STORAGE_DIR and CRAWLEE_PURGE_ON_START. Crawlee
-// ignores Crawl-delay, and has no setting for one request at a time per host.
+// Crawls politely with Crawlee, stores every page in its data set, and resumes after a stop, as
+// Crawlee's documentation describes. Crawlee ignores Crawl-delay, and has no setting for one
+// request at a time per host.
 //
 // Arguments: a file with seeds, a file with sites, seconds between two requests to a domain.
 

@@ -28,16 +28,13 @@ class EveryPage(CrawlSpider):
     )
 
     def parse_start_url(self, response, **_):
-        """Stores a seed's page."""
         return self.keep(response)
 
     def keep(self, response):
-        """Stores a page."""
         body = base64.b64encode(response.body).decode()
         yield {"url": response.url, "status": response.status, "body": body}
 
     def without_nofollow(self, links):
-        """Returns the links without rel=nofollow."""
         return [link for link in links if not link.nofollow]
 
     def unless_told_not_to(self, request, response):
@@ -46,7 +43,6 @@ class EveryPage(CrawlSpider):
 
 
 def main():
-    """Crawls to the end."""
     seeds, sites, folder, delay = sys.argv[1:]
     seeds = pathlib.Path(seeds).read_text(encoding="utf-8").split()
     process = CrawlerProcess(

@@ -11,14 +11,11 @@ from scrapy.spiders import CrawlSpider, Rule
 
 
 class EveryPage(CrawlSpider):
-    """Follows all links."""
-
     name = "every-page"
     rules = (Rule(LinkExtractor()),)
 
 
 def main():
-    """Crawls until the time is over."""
     seeds, seconds, hosts = sys.argv[1:]
     process = CrawlerProcess(
         {

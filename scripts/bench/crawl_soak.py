@@ -2,9 +2,7 @@
 request may be early.
 
 scripts/bench/crawl.sh calls this, as mode soak. A large crawl runs next to one that is repeated as
-soon as it has ended. Meanwhile the internet starts a new day, is frozen, loses all packets or
-rejects connections, in turn. Prints a line per minute with the resources that workers and Postgres
-use.
+soon as it has ended. Prints a line per minute with the resources that workers and Postgres use.
 """
 
 import pathlib
@@ -16,17 +14,15 @@ import time
 
 from crawl import FOLDER, Database, Internet, Workers, say, seeds_of, setting
 
-# The delay in all these crawls, in milliseconds.
 DELAY_MS = 500
-# After a fault, servers may still receive earlier requests for this many seconds, because TCP
+# Seconds after a fault in which servers may still receive earlier requests, because TCP
 # retransmits packets after longer and longer pauses.
 THAW_S = 8
 # Maximum ratio between the values in the last and in the second third of the run.
 GROWTH = 1.15
-# Growth is checked only in runs of at least this many minutes, because in shorter ones the number
-# of open sockets varies too much.
+# Growth is checked only in runs of at least this many minutes, because in shorter ones the
+# number of open sockets varies too much.
 LONG_ENOUGH = 30
-# Interval between two measurements, in seconds.
 LOOK_S = setting("LOOK_SECONDS", 60)
 
 
@@ -46,11 +42,9 @@ class Weather:
 
     @staticmethod
     def nft(command):
-        """Changes this network namespace's rules."""
         subprocess.run(["nft", command], check=True)
 
     def next(self, seconds):
-        """Starts the next fault or change, for this long."""
         kind = self.kinds[sum(self.happened.values()) % len(self.kinds)]
         self.happened[kind.__name__] += 1
         began = time.monotonic()
@@ -60,25 +54,20 @@ class Weather:
             self.unreachable.append([(at - self.internet.begun) * 1e6 for at in span])
 
     def change(self, _):
-        """Starts the next day, which changes some pages."""
         self.internet.process.send_signal(signal.SIGUSR1)
 
     def freeze(self, seconds):
-        """Freezes all servers. Connections stay open."""
         self.internet.process.send_signal(signal.SIGSTOP)
         time.sleep(seconds)
         self.internet.process.send_signal(signal.SIGCONT)
 
     def drop(self, seconds):
-        """Drops all packets to web servers."""
         self.against_servers("drop", seconds)
 
     def refuse(self, seconds):
-        """Rejects all connections to web servers."""
         self.against_servers("reject with tcp reset", seconds)
 
     def against_servers(self, verdict, seconds):
-        """Applies this verdict to every packet to a web server."""
         self.nft(f"add rule inet soak output tcp dport {{ 80, 443 }} {verdict}")
         time.sleep(seconds)
         self.nft("flush chain inet soak output")
@@ -141,8 +130,8 @@ def early(log, unreachable):
             if any(start < until and end > since for since, until in unreachable):
                 ended.pop(host, None)
                 continue
-            # The server logs a request's end a little before the client sees it, and its start a
-            # little after.
+            # The server logs a request's end a little before the client sees it, and its start
+            # a little after.
             if host in ended and start - ended[host] < (DELAY_MS - 1) * 1000:
                 pairs += 1
             ended[host] = max(end, ended.get(host, 0))
@@ -212,8 +201,8 @@ def soak():
     if minutes < LONG_ENOUGH:
         print(f"growth is judged from {LONG_ENOUGH} minutes on", file=sys.stderr)
         more = []
-    # A crawl waits some minutes before it gives up unreachable hosts, so short runs may complete
-    # few crawls.
+    # A crawl waits some minutes before it gives up unreachable hosts, so short runs may
+    # complete few crawls.
     few = minutes >= LONG_ENOUGH and runs < 2
     if more or pairs or twice or uneven or few:
         sys.exit(f"grew: {more}; early: {pairs}; twice: {twice}; uneven: {uneven}; runs: {runs}")

@@ -43,7 +43,7 @@ async fn main() {
                     .with_retry(1)
                     .with_user_agent(Some("everytab-bench/1.0 (+https://bot.test)"));
                 // With this limit the crawl ends at the first page without new links if nothing
-                // else is in flight. If there is a delay, requests are spaced without this limit.
+                // else is in flight.
                 if delay == 0 {
                     website.with_concurrency_limit(Some(1));
                 }

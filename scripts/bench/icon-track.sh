@@ -14,5 +14,5 @@ fi
 folder="$ICON_TRACK_INSIDE"
 programs="$ICON_TRACK_PROGRAMS"
 make_network "$folder"
-# Allow as many concurrent connections as a test of this size needs, for clients and servers.
+# Allow as many concurrent connections as a test of this size needs.
 echo 65536 >/proc/sys/net/ipv4/tcp_max_syn_backlog

@@ -7,10 +7,8 @@
 # plain: all URLs are answered immediately over HTTP. tls: over HTTPS, without resuming sessions.
 # mix: 70 % succeed after 0.4 s, 10 % fail quickly, 12 % do not connect, 5 % never finish, 3 % do
 # not support TLS. slow: half a megabyte in eight seconds, only with our fetcher, to measure memory.
-# Both programs resolve names. LATER_PASS=false disables the retries at the end of each shard, which
-# the other program does not have. With SIGNED=yes our fetcher also runs once more with signed
-# requests. CPU is user and system time of the fetching process, which is more reliable than wall
-# time on a shared host. Needs permission to create namespaces, and does not use any other network.
+# LATER_PASS=false disables the retries at the end of each shard, which the other program does not
+# have. With SIGNED=yes our fetcher also runs once more with signed requests.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -80,8 +78,7 @@ for name in ours signed go; do
         printf "%-6s %10.0f %16.3f %14.0f %22s\n", name, urls / wall, cpu / urls * 1000, \
             urls / cpu, all }'
 done
-# Print the rate that the deadlines allow, from the minimum slot time for unresponsive hosts and for
-# responses.
+# The maximum rate follows from the minimum time for which each URL occupies one of the slots.
 field() { grep -o "\"$1\":[0-9.]*" <<<"$2" | cut -d : -f 2; }
 if [ "$scenario" = mix ]; then
     awk -v urls="$urls" -v slots="$in_flight" -v latency="$(field latency_seconds "$expected")" \

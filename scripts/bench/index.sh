@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
-# Measures reading a columnar index file: our reader on one thread, as index jobs use it, from a
-# directory and from an S3 endpoint on loopback, and DuckDB with the query that EveryTab replaces,
-# on the same file.
+# Measures reading a columnar index file, from a directory and from an S3 endpoint on loopback: our
+# reader on one thread, and DuckDB with the query that EveryTab replaces.
 #
 #   ROWS=11000000 RUNS=5 scripts/bench/index.sh
 #
 # The file is generated once, with the real schema, and sorted. Its hosts are from the corpus if
-# this exists, otherwise generated. Prints medians of RUNS alternating runs. CPU is user and system
-# time of the reading process. All programs must find the same captures. DuckDB does not read from
-# S3 here, because its package does not contain this extension.
+# this exists. Prints medians of RUNS alternating runs, and all programs must find the same
+# captures. DuckDB does not read from S3 here, because its package does not contain this extension.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -44,7 +42,6 @@ trap 'kill "$server" 2>/dev/null || true; rm -f "$folder"/*.times' EXIT
 read -r AWS_ENDPOINT_URL <&"${S3[0]}"
 export AWS_ENDPOINT_URL
 
-# Records a program's output, its CPU seconds and its peak memory in MB.
 measured() {
     local name="$1"
     shift
@@ -75,7 +72,7 @@ done
 
 # The file contains whole row groups, so it may have a few more rows.
 read -r _ _ written captures _ <"$folder/one.times"
-[ "$written" -ge "$rows" ] || die "one: $written rows, and not the $rows of the file"
+[ "$written" -ge "$rows" ] || die "one: the file has $written rows instead of $rows"
 rows="$written"
 for name in one job s3 jobs duckdb duckdbs; do
     [ -s "$folder/$name.times" ] || continue

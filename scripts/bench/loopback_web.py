@@ -1,8 +1,7 @@
 """Serves a small web on loopback: a name server, web servers and a log of all requests.
 
-Each host has its own address, so that its listener can be closed separately. Subclasses of Host
-define names, responses and faults. This runs in a thread of the benchmark, in a network namespace
-whose ports 53, 80 and 443 are free. It does not depend on the crawler.
+Each host has its own address, so that its listener can be closed separately. This runs in a thread
+of the benchmark, in a network namespace whose ports 53, 80 and 443 are free.
 """
 
 import asyncio
@@ -17,13 +16,11 @@ import threading
 import time
 import typing
 
-# Range of the hosts' addresses, which start at ADDRESS.
 RANGE = "127.32.0.0/11"
 ADDRESS = 0x7F200001
-# Time to live of all names in seconds. Our resolver caches a name for at least a minute.
+# Our resolver caches a name for at least a minute.
 TTL_S = 60
 RECORD_A, SERVFAIL, NXDOMAIN = 1, 2, 3
-# Maximum bytes in a request's head.
 MAX_HEAD_BYTES = 16_384
 NOTES = {200: "OK", 404: "Not Found"}
 # What happens to the connection after the response.
@@ -42,7 +39,6 @@ def microseconds():
 
 
 def http_answer(status, body, *headers):
-    """Builds an answer with a Content-Length."""
     lines = [f"HTTP/1.1 {status} {NOTES.get(status, 'Status')}", f"Content-Length: {len(body)}",
              "Content-Type: text/html; charset=utf-8", *headers]
     return "\r\n".join([*lines, "", ""]).encode() + body
@@ -53,7 +49,7 @@ NO_DIGITS = str.maketrans("0123456789", "ghijklmnop")
 
 def html(title, links):
     """Builds a page with links, and with words that no other page has."""
-    # Remove digits, because pages that differ only in numbers count as equal.
+    # The words have no digits, because pages that differ only in numbers count as equal.
     digests = (hashlib.sha256(f"{title}-{number}".encode()) for number in range(60))
     words = " ".join(digest.hexdigest()[:12].translate(NO_DIGITS) for digest in digests)
     items = "".join(f'<li><a href="{link}">{link}</a>' for link in links)
@@ -61,8 +57,6 @@ def html(title, links):
 
 
 class Answer(typing.NamedTuple):
-    """A response, and what happens to its connection afterwards."""
-
     # 0 if no response is sent.
     status: int
     sent: bytes
@@ -70,14 +64,12 @@ class Answer(typing.NamedTuple):
 
 
 def reset(writer):
-    """Ends a connection with RST."""
     linger = struct.pack("ii", 1, 0)
     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
     writer.transport.abort()
 
 
 async def until_closed(reader):
-    """Waits until the client closes a connection."""
     try:
         while await reader.read(MAX_HEAD_BYTES):
             pass
@@ -95,7 +87,6 @@ class Host:
         self.listeners = {}
 
     async def open(self):
-        """Starts to listen."""
         await self.listen(80, self.serve)
 
     async def listen(self, port, serve, context=None):
@@ -106,12 +97,10 @@ class Host:
         )
 
     def close(self, port):
-        """Closes a port's listener. Connections stay open."""
         if listener := self.listeners.pop(port, None):
             listener.close()
 
     def drop(self):
-        """Resets all connections."""
         for writer in list(self.writers):
             reset(writer)
 
@@ -121,7 +110,6 @@ class Host:
         return 0
 
     async def serve(self, reader, writer):
-        """Answers the requests of one connection."""
         is_https = writer.get_extra_info("ssl_object") is not None
         self.writers.add(writer)
         try:
@@ -144,35 +132,29 @@ class Host:
             writer.close()
 
     def note(self, start, status, path):
-        """Logs a request whose response is sent now. If there is no response, it ends when it
-        starts."""
+        """Logs a request whose response is sent now. If there is no response, its end is its
+        start."""
         end = microseconds() if status else start
         self.web.log.append((start, end, status, self.name, path))
 
     def answer(self, path, _is_https):
-        """Returns the response to a request."""
         status, body = self.page(path)
         return Answer(status, http_answer(status, body))
 
     def page(self, path):
-        """Returns a path's status and body."""
         if path == "/robots.txt":
             return 200, b"User-agent: *\nDisallow: /private/\n"
         return 404, b"no such page"
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """Answers each query as its host specifies."""
-
     def __init__(self, web):
         self.web, self.transport = web, None
 
     def connection_made(self, transport):
-        """Stores the socket."""
         self.transport = transport
 
     def datagram_received(self, data, addr):
-        """Answers a query."""
         labels, at = [], 12
         while length := data[at]:
             labels.append(data[at + 1 : at + 1 + length].decode().lower())
@@ -205,13 +187,11 @@ class Web:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         certificate = self.make_certificate()
-        # The settings with which `crawl.Workers` reaches this internet.
         self.address = {"dns": "127.0.0.1:53", "ca_file": certificate, "allow_ranges": [RANGE]}
         for number, host in enumerate(self.hosts):
             host.web, host.address = self, socket.inet_ntoa(struct.pack(">I", ADDRESS + number))
 
     def make_certificate(self):
-        """Creates a self-signed certificate for all hosts. Returns its file."""
         files = [self.folder / "certificate.pem", self.folder / "key.pem"]
         names = ",".join(f"DNS:{host.name}" for host in self.hosts)
         subprocess.run(
@@ -234,7 +214,6 @@ class Web:
         self.thread.join()
 
     async def open(self):
-        """Opens all sockets."""
         await self.loop.create_datagram_endpoint(
             lambda: NameServer(self), local_addr=("127.0.0.1", 53)
         )
@@ -255,8 +234,7 @@ class Web:
 
         def read():
             packet, stamps, _, source = sniffer.recvmsg(64, 64)
-            # On loopback each packet is captured twice, when it leaves and when it arrives. Skip
-            # the first one.
+            # On loopback each packet is captured twice, when it leaves and when it arrives.
             if source[2] != PACKET_OUTGOING and (name := by_address.get(packet[16:20])):
                 seconds, nanoseconds = struct.unpack("ll", stamps[0][2])
                 age = time.time_ns() - seconds * 10**9 - nanoseconds

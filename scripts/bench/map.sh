@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Draws the map of ICONS (1,000,000) generated icons with the real jobs' code and, if the corpus
-# exists, of the same number of recorded icons. Prints files and bytes per level, extrapolated to 30
-# million icons. Needs about 200 bytes of disk per icon in TMPDIR, and takes some minutes.
+# exists, of the same number of recorded icons. Prints files and bytes per level, extrapolated
+# to 30 million icons. Needs about 200 bytes of disk per icon in TMPDIR.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,10 +1,9 @@
 """Measures a live crawl of hosts that have good pages on one origin and faults on others.
 
-scripts/bench/origins.sh calls this with a private Postgres, in a separate network namespace. One
-key crawls all hosts over the HTTP service, and submits single URLs with faults. At the same time
-another key submits single good URLs on the same hosts. Prints one line of JSON for each kind of
-host and one for all. Fails if a good page was lost, a single URL was not captured, a host's delay
-was not kept or, unless TARGETS=0, a target was missed.
+scripts/bench/origins.sh calls this. One key crawls all hosts over the HTTP service, and submits
+single URLs with faults. At the same time another key submits single good URLs on the same hosts.
+Prints one line of JSON for each kind of host and one for all. Fails if a good page was lost, a
+single URL was not captured, a host's delay was violated or, unless TARGETS=0, a target was missed.
 """
 
 import concurrent.futures
@@ -21,15 +20,13 @@ from loopback_web import (
 
 HOSTS, PAGES = setting("HOSTS", 100), setting("PAGES", 40)
 SINGLES, DELAY_MS = setting("SINGLES", 100), setting("DELAY_MS", 1_000)
-# The minimum time for a host's pages at its delay. The robots.txt and the home page are fetched
-# first.
+# The minimum time for a host's pages at its delay, including its robots.txt and home page.
 ALLOWED_S = (PAGES + 2) * DELAY_MS / 1e3
 LIMIT_S = setting("LIMIT_SECONDS", int(3 * ALLOWED_S + 60))
-# A single URL counts as lost after this time.
 SINGLE_LIMIT_S = 60
 # A key may have at most 32 waiting requests.
 WAITING = 30
-# Targets: the minimum share of the requests that the delays allow, and the maximum seconds until a
+# The minimum share of the requests that the delays allow, and the maximum seconds until a
 # single URL is recorded, as median and 99th percentile.
 SHARE, MEDIAN_S, P99_S = 0.95, 3, 6
 
@@ -39,7 +36,7 @@ class Control(Host):
 
     kind = "control"
     bad_links = ()
-    # On these ports, a connection attempt counts as a failed request.
+    # A connection attempt to these ports counts as a failed request.
     bad_ports = ()
 
     def page(self, path):
@@ -61,8 +58,6 @@ class Control(Host):
 
 
 class DeadPorts(Control):
-    """A host with links to two ports where nothing listens."""
-
     kind = "dead-ports"
     bad_links = ("http://{host}:8080/bad/{number}", "https://{host}:8443/bad/{number}")
     bad_ports = (8080, 8443)
@@ -95,7 +90,7 @@ class TlsFails(BadTls):
 
     @staticmethod
     async def fail(reader, writer):
-        """Answers the handshake with text."""
+        """Responds to the handshake with plain text."""
         writer.write(http_answer(400, b"this is not https", "Connection: close"))
         writer.write_eof()
         await until_closed(reader)
@@ -108,7 +103,6 @@ class TlsResets(BadTls):
 
     @staticmethod
     async def fail(_, writer):
-        """Resets a connection."""
         reset(writer)
 
 
@@ -153,13 +147,11 @@ def submit_singles(key, hosts):
 
 
 def captured(database):
-    """Returns the URLs of good pages that are recorded."""
     sql = "select distinct url from everytab.fetches where outcome = 'ok' and url like '%/page/%'"
     return [url for url in database.lines(sql) if url.startswith("http://")]
 
 
 def timelines(web):
-    """Returns each host's requests, and the attempts to connect to bad ports."""
     failed = [(at, at, 0, name, f":{port}") for at, name, port in web.attempts
               if port in web.by_name[name].bad_ports]
     return by_host(web.log + failed, 3)
@@ -173,7 +165,7 @@ def measure(host, requests, until):
         until = max(good.values())
     requests = [entry for entry in requests if entry[0] <= until]
     if not requests:
-        sys.exit(f"{host.name} was never asked")
+        sys.exit(f"{host.name} got no request")
     useful = 1 + sum(path in good or path == "/" or path.startswith("/single/")
                      for *_, path in requests)
 
@@ -190,7 +182,6 @@ def measure(host, requests, until):
 
 
 def summary(hosts, pages, measured, singles):
-    """Returns the measured values for some hosts."""
     sums = {name: sum(measured[host.name][name] for host in hosts)
             for name in ("span", "allowed", "useful", "others", "within")}
     names = {host.name for host in hosts}
@@ -207,16 +198,15 @@ def summary(hosts, pages, measured, singles):
 
 
 def crawl(web, database, service):
-    """One key crawls all hosts, another submits single URLs. Returns the results of both."""
     one, other = service.keys(2)
     begun = time.monotonic()
     open_crawl(Client(one), [f"http://{host.name}/" for host in web.hosts], "host", DELAY_MS)
-    # Single URLs are fetched before a crawl's URLs, so these precede those of the other key.
+    # Single URLs are fetched before a crawl's URLs. These are submitted before the other key's.
     for host in web.hosts:
         for link in host.bad_links:
             url = link.format(host=host.name, number="single")
             Client(one).must("POST", "/v1/url", {"url": url})
-    # Wait until the crawl knows the hosts' links to bad URLs.
+    # Wait until the crawl has found the hosts' links to bad URLs.
     time.sleep(2 * DELAY_MS / 1e3)
     singles = submit_singles(other, web.hosts)
     wanted = len(web.hosts) * PAGES
@@ -226,7 +216,6 @@ def crawl(web, database, service):
 
 
 def main():
-    """Crawls, prints the results and checks them."""
     web = Web([KINDS[number % len(KINDS)](f"{KINDS[number % len(KINDS)].kind}-{number}.test")
                for number in range(HOSTS)], FOLDER)
     database = Database("origins")
@@ -242,7 +231,7 @@ def main():
     wrong = whole["captured"] != whole["pages"] or whole["singles_lost"] or whole["within"]
     missed = (whole["share"] < SHARE or whole["median_s"] > MEDIAN_S or whole["p99_s"] > P99_S)
     if wrong or (missed and os.environ.get("TARGETS") != "0"):
-        sys.exit(f"pages or single URLs lost, delays broken, or a target missed (share {SHARE}, "
+        sys.exit(f"pages or single URLs lost, delays violated, or a target missed (share {SHARE}, "
                  f"median {MEDIAN_S} s, p99 {P99_S} s)")
 
 

@@ -7,10 +7,9 @@
 #   HOSTS=10 PAGES=10 SINGLES=10 TARGETS=0 scripts/bench/origins.sh
 #   SINGLES=60 scripts/bench/origins.sh worst_page
 #
-# The second line is the smallest form and takes a minute or two. It checks which pages are
-# captured, but not how soon. The third line measures single URLs during a crawl whose links and
-# patterns are the most expensive ones. Needs permission to create namespaces, and does not use any
-# other network. BENCH_PROGRAMS is a directory with programs that need not be built.
+# The second line takes a minute or two, and checks which pages are captured, but not how soon. The
+# third line measures single URLs during a crawl whose links and patterns are the most expensive
+# ones. BENCH_PROGRAMS is a directory with programs that need not be built.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,11 +1,9 @@
 """Measures how outages of hosts affect a live crawl, and compares Scrapy.
 
-scripts/bench/outages.sh calls this with a private Postgres, in a separate network namespace. Each
-host works until second 4 after the first request for a page, then fails in one way for a while, and
-then works until the end. All hosts are crawled at the same time, with one crawl per delay. Each
-client has its own hosts. Prints one line of JSON per host, and the tables for docs/benchmarks.md.
-Fails if our crawl lost a page, a host's delay was not kept, or no request was sent during an
-outage.
+scripts/bench/outages.sh calls this. Each host works until second 4 after the first request for a
+page, then fails in one way for a while, and then works until the end. Each client has its own
+hosts. Prints one line of JSON per host, and the tables for docs/benchmarks.md. Fails if our crawl
+lost a page, a host's delay was violated, or no request was sent during an outage.
 """
 
 import asyncio
@@ -27,19 +25,16 @@ PAGES = setting("PAGES", 60)
 LENGTHS = [int(word) for word in os.environ.get("LENGTHS", "8 120 1200").split()]
 DELAYS = [int(word) for word in os.environ.get("DELAYS", "250 1000").split()]
 CLIENTS = os.environ.get("CLIENTS", "everytab scrapy").split()
-# A host works for this many seconds after the first request for a page.
 GOOD_S = 4
-# Pause between the starts of two crawls, so that one crawl's load does not slow down the other's
-# first seconds.
+# Seconds between the starts of two crawls, so that one crawl's load does not slow down the
+# other's first seconds.
 STAGGER_S = setting("STAGGER_SECONDS", 20)
-# Time limit for all crawls after the last start. Retry pauses double, so the last pause is at most
-# as long as the outage.
+# Retry pauses double, so the last pause is at most as long as the outage.
 LIMIT_S = setting("LIMIT_SECONDS", 2 * max(LENGTHS) + 300)
 RETRY_AFTER_S = 10
 
 
 def status_of(status, *headers):
-    """Returns a response with a status."""
     return Answer(status, http_answer(status, b"the server has failed", *headers))
 
 
@@ -48,7 +43,7 @@ def cut(head):
     return Answer(200, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + head, CLOSE)
 
 
-# The responses during an outage. `None` if the fault is not in the response.
+# `None` if the fault is not in the response.
 FAULTS = {
     "refused": None, "reset": Answer(0, b"", RESET), "hang": Answer(0, b"", HANG),
     "dns-servfail": None, "dns-timeout": None, "tls-timeout": None, "408": status_of(408),
@@ -61,8 +56,6 @@ KINDS = os.environ.get("KINDS", " ".join(FAULTS)).split()
 
 
 class Outage(Host):
-    """A host with one outage."""
-
     def __init__(self, client, kind, delay_ms, length_s):
         super().__init__(f"{kind}-{length_s}s-{delay_ms}ms-{client}.test")
         self.client, self.kind = client, kind
@@ -72,7 +65,6 @@ class Outage(Host):
 
     @property
     def seed(self):
-        """Returns the home page's URL."""
         return f"http{'s' if self.kind == 'tls-timeout' else ''}://{self.name}/"
 
     async def open(self):
@@ -88,7 +80,6 @@ class Outage(Host):
             self.web.loop.call_later(seconds, self.begin)
 
     def begin(self):
-        """Begins the outage."""
         self.is_bad, self.began = True, microseconds()
         self.web.loop.call_later(self.length_s, self.end)
         if self.kind == "refused":
@@ -99,7 +90,6 @@ class Outage(Host):
             self.drop()
 
     def end(self):
-        """Ends the outage."""
         self.is_bad, self.ended = False, microseconds()
         if self.kind in ("refused", "tls-timeout"):
             asyncio.ensure_future(self.open())
@@ -115,7 +105,7 @@ class Outage(Host):
         return 0
 
     async def serve_no_handshake(self, reader, writer):
-        """Reads a TLS handshake and says nothing."""
+        """Reads a TLS handshake and sends nothing."""
         await until_closed(reader)
         writer.close()
 
@@ -157,14 +147,11 @@ class Outage(Host):
 
 
 class Ours:
-    """A crawl by the benchmark's only worker."""
-
     def __init__(self, database, seeds, delay_ms):
         self.database = database
         self.crawl = database.start(seeds, "--scope", "host", "--delay", f"{delay_ms}ms")
 
     def has_ended(self):
-        """Returns true if the crawl has ended."""
         return self.database.state(self.crawl)["state"] == "ended"
 
     def stop(self):
@@ -176,8 +163,6 @@ class Ours:
 
 
 class Scrapy:
-    """A Scrapy process."""
-
     def __init__(self, seeds, delay_ms):
         script = pathlib.Path(__file__).with_name("outages_scrapy.py")
         self.listed = FOLDER / f"scrapy-{delay_ms}.txt"
@@ -187,11 +172,9 @@ class Scrapy:
             self.process = subprocess.Popen(map(str, command), stdout=listed, stderr=log)
 
     def has_ended(self):
-        """Returns true if Scrapy has ended by itself."""
         return self.process.poll() is not None
 
     def stop(self):
-        """Stops Scrapy."""
         self.process.terminate()
         try:
             self.process.wait(30)
@@ -205,7 +188,6 @@ class Scrapy:
 
 
 def start(client, delay_ms, web, database):
-    """Starts one client with the hosts of one delay."""
     seeds = FOLDER / f"seeds-{client}-{delay_ms}.txt"
     mine = [host for host in web.hosts if (host.client, host.delay_ms) == (client, delay_ms)]
     seeds.write_text("".join(f"{host.seed}\n" for host in mine), encoding="utf-8")
@@ -239,7 +221,6 @@ def crawl(web, database):
 
 
 def table(title, rows, cell):
-    """Prints a table with a line for each kind of fault."""
     cases = list(itertools.product(CLIENTS, DELAYS, LENGTHS))
     heads = [f"{client}, {delay} ms, {length} s" for client, delay, length in cases]
     print(f"\n{title}\n\n| fault | {' | '.join(heads)} |\n| --- |{' --- |' * len(heads)}")
@@ -250,7 +231,6 @@ def table(title, rows, cell):
 
 
 def main():
-    """Crawls, prints the results and checks them."""
     cases = list(itertools.product(CLIENTS, KINDS, DELAYS, LENGTHS))
     web = Web([Outage(*case) for case in cases], FOLDER)
     database = Database("outages")
@@ -276,7 +256,7 @@ def main():
     table("Requests sooner than nine tenths of the delay after the start of the one before; sooner "
           "than the delay after its end", rows, lambda row: f"{row['soon']}; {row['within']}")
     if faults:
-        sys.exit(f"{len(faults)} hosts with lost pages, broken delays or no request in their "
+        sys.exit(f"{len(faults)} hosts with lost pages, violated delays or no request in their "
                  f"outage: {' '.join(faults)}")
 
 

@@ -1,14 +1,11 @@
 #!/usr/bin/env bash
 # Measures live crawls of hosts that fail for a while, and Scrapy with its default retries on hosts
-# of its own, in a separate network namespace. docs/benchmarks.md describes the measurements. Takes
-# about twice as long as the longest outage, which is 20 minutes by default.
+# of its own, in a separate network namespace. docs/benchmarks.md describes the measurements.
 #
 #   LENGTHS="8 120 1200" DELAYS="250 1000" KINDS="refused 502" scripts/bench/outages.sh
 #   LENGTHS=8 DELAYS=250 KINDS="refused 502 cut-length" CLIENTS=everytab scripts/bench/outages.sh
 #
-# The second line is the smallest form and takes a minute or two. Needs permission to create
-# namespaces, and does not use any other network. BENCH_PROGRAMS is a directory with programs that
-# need not be built.
+# BENCH_PROGRAMS is a directory with programs that need not be built.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

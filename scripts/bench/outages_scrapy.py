@@ -12,23 +12,20 @@ from scrapy.spiders import CrawlSpider, Rule
 
 
 class EveryPage(CrawlSpider):
-    """Follows all links."""
-
     name = "every-page"
     rules = (Rule(LinkExtractor(), callback="keep", follow=True),)
 
     def keep(self, response):
-        """Prints a page's URL. Scrapy gives it only successful responses."""
+        """Prints a page's URL. Scrapy passes only successful responses."""
         print(response.url, flush=True)
 
 
 def main():
-    """Crawls to the end."""
     seeds, delay, limit = sys.argv[1:]
     process = CrawlerProcess(
         {
-            # Send one request at a time to a host. All requests are in their hosts' queues, so that
-            # a host that hangs does not delay others.
+            # All requests are in their hosts' queues, so that a host that hangs does not delay
+            # others.
             "CONCURRENT_REQUESTS": 100_000,
             "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
             "DOWNLOAD_DELAY": float(delay),

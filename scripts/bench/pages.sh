@@ -1,15 +1,11 @@
 #!/usr/bin/env bash
 # Measures reading the corpus' home pages on one core and on all cores: our program, a plain Go
-# program, FastWARC with Resiliparse, and only decompressing the same records, each with the same
-# list.
+# program, FastWARC with Resiliparse, and only decompressing the same records.
 #
 #   RUNS=5 REPEAT=10 CORE=0 CORES=2 scripts/bench/pages.sh
 #
-# On all cores, the Go program runs once with one worker per core, and the others run once per core,
-# because their processes, like our jobs, share nothing. Prints medians of RUNS runs. The programs'
-# runs alternate, so that a busy host affects all of them. CPU is user and system time, which is
-# more reliable than wall time on a shared host. Unavailable programs are skipped: EVERYTAB_PEERS
-# contains go/main.go, and pip installs the others.
+# On all cores, the Go program runs once with one worker per core, and the others run once per core.
+# Prints medians of RUNS alternating runs in CPU time. Programs that are not installed are skipped.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -28,7 +24,6 @@ mkdir -p "$folder"
 go_peer
 python_with fastwarc==2.0.1 resiliparse==2.0.1
 
-# Records wall and CPU seconds. The program's messages go to a file with its name.
 TIMEFORMAT='%R %U %S'
 noted() {
     awk '{ print $1, $2 + $3 }' >>"$folder/$1.times"
@@ -39,7 +34,6 @@ on_one() {
     { time taskset --cpu-list "${CORE:-0}" "$@" >/dev/null 2>"$folder/$name.said"; } 2>&1 |
         noted "$name"
 }
-# Runs this many processes of a program at the same time.
 on_all() {
     local name="$1.all" processes="$2"
     shift 2

@@ -3,14 +3,13 @@
 # kept: programs that were built or installed there are reused. If a program is unavailable, a
 # message is printed and its variable is empty. PEERS=none skips all of them.
 
-# Sets `go` to the plain Go program, and builds it again if its source is newer.
 go_peer() {
     local source="${EVERYTAB_PEERS:-../shared/peers}/go/main.go"
     go="$folder/go-peer"
     if [ "${PEERS:-}" = none ]; then
         go=
     elif ! [ -f "$source" ] || ! command -v go >/dev/null; then
-        say "no Go peer (EVERYTAB_PEERS; scripts/install/bench.sh)"
+        say "the Go program is missing: set EVERYTAB_PEERS, and run scripts/install/bench.sh"
         go=
     elif [ ! -x "$go" ] || [ "$source" -nt "$go" ]; then
         cp --force "$source" "$folder/main.go"
@@ -18,7 +17,7 @@ go_peer() {
     fi
 }
 
-# Sets `python` to an interpreter with exactly these packages (name==version) from PyPI.
+# The packages have the form name==version.
 python_with() {
     python=
     [ "${PEERS:-}" != none ] || return 0
@@ -29,7 +28,7 @@ python_with() {
         --disable-pip-version-check "$@" >"$folder/pip.log" 2>&1; then
         echo "$*" >"$folder/python/installed"
     else
-        say "no $* ($folder/pip.log)"
+        say "cannot install $*; see $folder/pip.log"
         python=
     fi
 }
@@ -46,13 +45,13 @@ node_with() {
         >"$folder/npm.log" 2>&1; then
         echo "$1" >"$node/installed"
     else
-        say "no $1 ($folder/npm.log)"
+        say "cannot install $1; see $folder/npm.log"
         node=
     fi
 }
 
-# Sets `crate` to a program that is built from this source file and one package (name, version and
-# features) from crates.io.
+# Sets `crate` to a program that is built from this source file and one package (name, version
+# and features) from crates.io.
 crate_with() {
     local source="$1" name="$2" version="$3" features="$4"
     crate=
@@ -71,7 +70,7 @@ $name = { version = "=$version", default-features = false, features = [$features
 END
     if ! env -u CARGO_TARGET_DIR cargo build --quiet --release \
         --manifest-path "$folder/$name/Cargo.toml" >"$folder/$name.log" 2>&1; then
-        say "no $name ($folder/$name.log)"
+        say "cannot build $name; see $folder/$name.log"
         crate=
     fi
 }

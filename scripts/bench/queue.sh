@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
 # Runs one of the queue's benchmarks in release mode: drain, rows, fleet, whole-scan, locks,
-# frontier or crawl-fleet. docs/benchmarks.md describes them and their variables. Only npm uses the
-# network: it installs the peer if EVERYTAB_PEERS (../shared/peers) contains one.
+# frontier or crawl-fleet. docs/benchmarks.md describes them and their variables. Only npm uses
+# the network: it installs the peer if EVERYTAB_PEERS (../shared/peers) contains one.
 #
 #   JOBS=200000 ROUNDS=3 scripts/bench/queue.sh drain
-#
-# If BUILT is set, the program that was built for the tests runs.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # Measures how much faster N worker processes scan than one if latency determines the time, on a
-# generated internet whose responses take 300 ms at the median and never fail. Does not use the
-# network outside this host.
+# generated internet whose responses take 300 ms at the median and never fail.
 #
 #   HOSTS=3000 IN_FLIGHT=12 WORKERS="1 2 4 8" scripts/bench/scaling.sh [worker's options]
 #
 # Each worker has few requests in flight, so that eight workers use less than 60 % of the processor.
-# Prints one line of JSON per run: the icon stage from its first lease to its last completion, and
-# its steady part, in which the second to the eighth tenth of the icons were recorded.
+# Prints one line of JSON per run: the icon stage, and its steady part, in which the second to the
+# eighth tenth of the icons were recorded.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
-# Runs the smallest form of every benchmark with the programs that were built for the tests, so that
-# nothing is compiled after `make test`. Prints how long each benchmark took, and at the end which
-# ones failed, because a benchmark fails if its results are wrong. Their output is in
-# target/bench-smoke.
+# Runs the smallest form of every benchmark with the programs that were built for the tests.
+# Prints how long each benchmark took, and at the end which ones failed, because a benchmark
+# fails if its results are wrong. Their output is in target/bench-smoke.
 #
 #   [LANE=scans|crawls] scripts/bench/smoke.sh [NAME...]
 #
-# LANE selects the benchmarks of scans, or those of live crawls. Both lanes may run at the same
-# time. Other projects' programs are not run. The measured values mean nothing, because the programs
-# are not optimised. Needs permission to create namespaces.
+# Both lanes may run at the same time. Other projects' programs are not run. The measured values
+# mean nothing, because the programs are not optimised.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -10,7 +10,7 @@
 # shellcheck source=scripts/bench/folder.sh
 . scripts/bench/folder.sh
 mkdir -p "$folder/data"
-# %v is the transaction's id. These settings are stored in the cluster's own file.
+# %v is the virtual transaction id. These settings are stored in the cluster's own file.
 "$built/with-postgres" --dir "$folder/data/postgres" -- bash -c '
     for setting in "log_min_duration_statement = 0" "log_parameter_max_length = 0" \
         "log_line_prefix = '"'%n %v '"'"; do
@@ -24,7 +24,7 @@ mkdir -p "$folder/data"
 }
 
 expect_tabs "$folder/data" "${HOSTS:-20000}"
-# Skip statements outside transactions, for which %v is empty or 0.
+# For statements outside transactions, %v is empty or 0.
 awk '$3 == "LOG:" && $4 == "duration:" {
     if ($2 !~ /^[0-9]+\/[0-9]+$/ || $2 ~ /\/0$/) next
     end = $1; begin = end - $5 / 1000

@@ -5,9 +5,9 @@
 #
 #   RUNS=5 REPEAT=20 scripts/bench/warc.sh
 #
-# Prints medians of RUNS alternating runs. CPU is the reading process alone. The server's CPU is
-# printed next to it, to show that the reader does not wait for the server. "understood" is the same
-# pages from memory on one thread, without a job.
+# Prints medians of RUNS alternating runs. The server's CPU time is separate, and shows that the
+# reader does not wait for the server. "understood" is the same pages from memory on one thread,
+# without a job.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -45,7 +45,6 @@ TIMEFORMAT='%R %U %S'
 ticks() {
     [ "$1" = none ] || awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"
 }
-# Records wall seconds, CPU seconds and pages, and the server's CPU seconds.
 noted() {
     local name="$1" server="$2" before
     shift 2

@@ -1,10 +1,8 @@
 """Measures how long another key's URLs wait during a crawl of pages with the most links and the
 most expensive patterns.
 
-scripts/bench/origins.sh calls this with a private Postgres, in a separate network namespace. A key
-submits single URLs on hosts whose robots.txt is known: at first alone, and then while another key
-crawls pages with 5,000 links of 2,048 bytes, and with patterns that fill their tables. Prints one
-line of JSON for each. Fails if a single URL is not captured, if too few pages of the crawl were
+scripts/bench/origins.sh calls this. Prints one line of JSON for single URLs alone, and one for
+those during the crawl. Fails if a single URL is not captured, if too few pages of the crawl were
 requested or, unless TARGETS=0, if a single URL waits a second longer than the slowest one did
 alone.
 """
@@ -21,7 +19,8 @@ from loopback_web import Host, Web, html
 HOSTS, DELAY_MS = setting("HOSTS", 4), setting("DELAY_MS", 1_000)
 SINGLES, SINGLE_HOSTS = setting("SINGLES", 60), setting("SINGLE_HOSTS", 10)
 LINKS, MAX_URL_BYTES = 5_000, 2_048
-# The patterns from examples/patterns_bench.rs in crates/core/frontier that take longest per byte.
+# The patterns from examples/patterns_bench.rs in crates/core/frontier that take longest per
+# byte.
 WORST = [f"re:{window}.{{8}}c%"
          for window in ("[a-m0-4]", "[a-t]", "[ab]", "[acegikmoqsuwy02468]")]
 # A single URL may wait at most this many seconds longer than without these pages.
@@ -47,8 +46,6 @@ class WorstPages(Host):
 
 
 class Small(Host):
-    """A host with small pages."""
-
     def page(self, path):
         """Every path except robots.txt is a page."""
         return super().page(path) if path == "/robots.txt" else (200, html(self.name + path, []))
@@ -61,14 +58,13 @@ def singles(client, hosts, name):
         begun = time.monotonic()
         settled(client, f"http://{hosts[number % len(hosts)].name}/{name}/{number}")
         took.append(time.monotonic() - begun)
-        # Wait so that a host's delay is over before its next URL. The random part spreads requests
-        # over the seconds.
+        # A host's delay must be over before its next URL. The random part spreads requests over
+        # the seconds.
         time.sleep(2 * DELAY_MS / 1e3 / len(hosts) + random.random())
     return took
 
 
 def main():
-    """Submits URLs without and with a concurrent crawl, and compares the times."""
     worst = [WorstPages(f"worst-{number}.test") for number in range(HOSTS)]
     small = [Small(f"small-{number}.test") for number in range(SINGLE_HOSTS)]
     web = Web([*worst, *small], FOLDER)
@@ -93,7 +89,7 @@ def main():
             more_median_s=round(beside["median_s"] - alone["median_s"], 2),
             more_max_s=round(beside["max_s"] - alone["max_s"], 2))
     if pages < SINGLES / 10:
-        sys.exit(f"only {pages} pages of the crawl were asked")
+        sys.exit(f"only {pages} pages of the crawl were requested")
     if beside["max_s"] > alone["max_s"] + MORE_S and os.environ.get("TARGETS") != "0":
         sys.exit(f"a single URL waited more than {MORE_S} s longer than alone")
 

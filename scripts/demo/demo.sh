@@ -1,18 +1,23 @@
 #!/usr/bin/env bash
-# One whole scan on this machine, from parquet index to a page of tabs in the browser.
+# Runs a whole scan on this host, from the parquet index to a page of tabs in the browser.
 #
 #   DEMO=live|recorded|generated|sites|api scripts/demo/demo.sh [worker's options]  (make demo)
 #
-# live: the newest crawl, 400 hosts of it, over the real internet, in your name: SITE_URL (where
-# bot.html says what your robot does) and CONTACT (a mail address or an https address). recorded:
-# the recorded sample of EVERYTAB_CORPUS. generated: a small internet made from one number. sites: a
-# live crawl of that internet's hosts, then the page of what it captured; SITES=FILE crawls the real
-# sites of a list, in your name. api: no scan but the crawl service, which crawls what is submitted
-# of that internet; it prints two commands that submit a page and read it. Without DEMO the first
-# that this machine can do. Run again, a scan or the service goes on where it stopped.
-# --exit-when-done ends it after the scan; all options: everytab-worker local --help.
+#   live       scans 400 hosts of the newest crawl over the real internet, on your behalf. Needs
+#              SITE_URL (its bot.html describes your robot) and CONTACT (a mail address or an https
+#              address).
+#   recorded   scans the recorded sample in EVERYTAB_CORPUS.
+#   generated  scans a small internet that is generated from a seed.
+#   sites      crawls the hosts of the generated internet, and makes a page of the captures.
+#              SITES=FILE crawls the real sites in a list instead, on your behalf.
+#   api        starts the crawl service for the generated internet, without a scan. Prints two
+#              commands that submit a page and read it.
 #
-# On a terminal cargo and the scan show their own progress; elsewhere each step is a line with the
+# Without DEMO, the first of live, recorded and generated that is possible here is used. If it is
+# run again, a scan or the service continues where it stopped. --exit-when-done exits after the
+# scan. `everytab-worker local --help` describes all options.
+#
+# On a terminal, cargo and the scan show their own progress. Otherwise each step is a line with the
 # time since the start.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -23,8 +28,7 @@ case " $* " in *" --help "* | *" -h "*)
 esac
 
 BUCKET_HOST=data.commoncrawl.org
-# Crawls are never deleted, so an old crawl shows as well as the newest whether the bucket is
-# reachable.
+# Crawls are never deleted, so a file of an old crawl shows whether the bucket is reachable.
 PROBE="https://$BUCKET_HOST/crawl-data/CC-MAIN-2024-10/cc-index-table.paths.gz"
 # Approximate CPU seconds for a build from scratch.
 BUILD_CPU_SECONDS=300
@@ -42,15 +46,13 @@ bucket_answers() {
     fi
 }
 
-# Returns true if something already listens on HOST:PORT. We check this before the build, which
-# takes minutes.
+# Check this before the build, which takes minutes.
 is_taken() { (exec 3<>"/dev/tcp/${1%:*}/${1##*:}") 2>/dev/null; }
 
-# Formats seconds as 2:05.
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 step() { say "[$(clock "$SECONDS")] $*"; }
 
-# Counts the packages in cargo's messages (JSON, one per line) and prints the progress.
+# Reads cargo's messages (JSON, one per line).
 tell_progress() {
     local all="$1" line package next=$((SECONDS + BUILD_LINE_SECONDS))
     declare -A built=()
@@ -65,7 +67,6 @@ tell_progress() {
     done
 }
 
-# Prints how long a build from scratch takes on this machine, in words.
 build_time() {
     local minutes=$(((BUILD_CPU_SECONDS / $(nproc) + 59) / 60))
     [ "$minutes" -gt 1 ] && echo "about $minutes minutes" || echo "about a minute"
@@ -87,17 +88,17 @@ site_url="${SITE_URL:-${EVERYTAB_SITE_URL:-}}"
 contact="${CONTACT:-${EVERYTAB_CONTACT:-}}"
 choice="${DEMO:-}"
 if [ -z "$site_url" ] || [ -z "$contact" ]; then
-    not_live="strangers' servers are asked only with SITE_URL and CONTACT, which tell them who asks"
+    not_live="requests to the internet need SITE_URL and CONTACT, which identify you"
 elif ! bucket_answers; then
-    not_live="$BUCKET_HOST does not answer"
+    not_live="$BUCKET_HOST does not respond"
 else
     not_live=
 fi
 if [ -n "$choice" ] && ! { [ "$choice" = live ] && [ -n "$not_live" ]; }; then
-    why="DEMO=$choice says so"
+    why="set by DEMO"
 elif [ -z "$not_live" ]; then
     choice=live
-    why="$BUCKET_HOST answers, and SITE_URL and CONTACT say who asks"
+    why="$BUCKET_HOST responds, and SITE_URL and CONTACT are set"
 elif [ -d "$corpus/index" ]; then
     choice=recorded
     why="$not_live, and there is a recorded sample in $corpus"
@@ -121,17 +122,17 @@ case "$choice" in
         takes="about a minute"
         ;;
     api) source=(--sample --sample-mix none) ;;
-    *) say "DEMO=$choice is none of live, recorded, generated, sites, api"; exit 2 ;;
+    *) say "invalid DEMO=$choice: expected live, recorded, generated, sites or api"; exit 2 ;;
 esac
 [ "$choice" = api ] && port=8088 || port=8080
 address="${SERVE:-127.0.0.1:$port}"
-! is_taken "$address" || die "$address is taken: SERVE=127.0.0.1:8081 make demo takes another"
+! is_taken "$address" || die "$address is in use; set another one, such as SERVE=127.0.0.1:8081"
 step "1 of 4: the source is $choice ($why); DEMO=live|recorded|generated|sites|api chooses another"
 
-step "2 of 4: installing what is missing (nothing, if all is there)"
+step "2 of 4: installing missing programs, if any"
 scripts/install/demo.sh
 
-step "3 of 4: building ($(build_time) on this machine the first time, then seconds)"
+step "3 of 4: building ($(build_time) on this host the first time, seconds later on)"
 build
 
 serve=(--serve "$address")
@@ -142,8 +143,7 @@ else
     step "4 of 4: scanning ($takes), then the page on http://$address/ until Ctrl-C"
 fi
 dir="everytab-data/demo-$choice"
-# Keep root for the generated internet on loopback, because on some kernels only root may filter its
-# packets.
+# On some kernels only root may filter the packets of the generated internet on loopback.
 as=()
 [ "$choice" != live ] && [ -z "${SITES:-}" ] || as=(scripts/demo/unprivileged.sh "$dir")
 exec "${as[@]}" "$target/demo/everytab-worker" local "${source[@]}" --dir "$dir" \

@@ -4,10 +4,9 @@
 #
 #   scripts/demo/unprivileged.sh DIR PROGRAM [ARGUMENTS]
 #
-# As root, the program runs as the user who called sudo, otherwise as `nobody`. DIR is given to that
-# user, and the caller can still read it. For other callers the program runs unchanged. If that user
-# cannot reach the program or DIR (a checkout below /root), this prints a message and runs the
-# program as root.
+# As root, the program runs as the user who called sudo, otherwise as `nobody`, and DIR is given to
+# that user. For other callers the program runs unchanged. If that user cannot reach the program or
+# DIR, this prints a message and runs the program as root.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -22,7 +21,6 @@ if [ "$user" = 0 ] || [ "$group" = 0 ]; then
     group="$(id -g nobody 2>/dev/null || echo 0)"
 fi
 
-# Returns true if the user can run the program and write to the directory.
 can_drop() {
     [ "$user" != 0 ] && have setpriv || return 1
     mkdir -p "$dir" && dir="$(realpath "$dir")" || return 1
@@ -36,9 +34,9 @@ can_drop() {
 as_user=(setpriv --reuid="$user" --regid="$group" --clear-groups --no-new-privs)
 if can_drop "$1"; then
     name="$(id -nu "$user" 2>/dev/null || echo "$user")"
-    say "runs as user $name, not as root; $dir is that user's"
+    say "runs as user $name, not as root, and $dir now belongs to that user"
     exec env HOME="$dir" "${as_user[@]}" "$@"
 fi
-say "warning: runs as root, for another user cannot reach $1 or work in $dir: what it fetches" \
-    "from the web is decoded with root's rights. Run it as another user, in a folder of theirs."
+say "warning: runs as root, because another user cannot reach $1 or write to $dir. Content from" \
+    "the web is decoded with root's rights. Run it as another user, in that user's directory."
 exec "$@"

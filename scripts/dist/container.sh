@@ -20,7 +20,7 @@ clean() {
 }
 trap clean EXIT
 
-# Make the small Debian the base image, in this script's own store.
+# The base image, in this script's own store.
 empty="$(image from scratch)"
 image add --quiet "$empty" "$base" / >/dev/null
 image commit --quiet --rm "$empty" localhost/debian >/dev/null
@@ -40,8 +40,7 @@ version="$(inside /usr/bin/everytab-worker --version)"
 say "$version, as everytab"
 doctor="$(inside /usr/bin/everytab-worker doctor 2>/dev/null || true)"
 sed 's/^/container: /' <<<"$doctor" >&2
-# Certificates must be present, and icons must be encoded as everywhere else. The other checks
-# depend on the host.
+# The other checks depend on the host.
 for check in encoder fetcher 'temporary files'; do
     grep -qE "^ok +$check" <<<"$doctor" || die "doctor finds no good $check"
 done

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds the files that are installed on other machines, in target/dist: two Debian packages and
-# their programs, a list of each program's components (an SBOM in CycloneDX), and the SHA-256 of all
-# of them.
+# their programs, each program's components (an SBOM in CycloneDX), and the SHA-256 of all of them.
 #
 #   ARCH=amd64|arm64 PROFILE=release|dev scripts/dist/dist.sh [worker] [local]      (make dist)
 #
@@ -9,9 +8,8 @@
 # everytab-local is for operators: the program with all commands. By default both are built.
 #
 # A program needs only glibc 2.17 or later, because zig links it against that version's symbols. zig
-# also builds arm64 on amd64 (given Rust's library for it: rustup target add
-# aarch64-unknown-linux-gnu). For experiments use PROFILE=dev, or PROGRAM=FILE with a program that
-# is already built, for one package. Running this again yields the same bytes.
+# also builds arm64 on amd64 after `rustup target add aarch64-unknown-linux-gnu`. PROGRAM=FILE packs
+# a program that is already built. Running this again yields the same bytes.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -22,12 +20,12 @@ profile="${PROFILE:-release}"
 case "$arch" in
     amd64) triple=x86_64-unknown-linux-gnu ;;
     arm64) triple=aarch64-unknown-linux-gnu ;;
-    *) say "ARCH is amd64 or arm64"; exit 2 ;;
+    *) say "invalid ARCH: expected amd64 or arm64"; exit 2 ;;
 esac
 kinds=("$@")
 [ $# -gt 0 ] || kinds=(worker local)
 for kind in "${kinds[@]}"; do
-    [ -n "${FEATURES[$kind]:-}" ] || { say "no package $kind: ${!FEATURES[*]}"; exit 2; }
+    [ -n "${FEATURES[$kind]:-}" ] || { say "no package $kind; expected ${!FEATURES[*]}"; exit 2; }
 done
 [ -z "${PROGRAM:-}" ] || [ ${#kinds[@]} = 1 ] || die "PROGRAM is for one package: worker or local"
 
@@ -36,7 +34,6 @@ mkdir -p "$out"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-# Builds a package's program into a file.
 build() {
     local kind="$1" file="$2" folder="$profile"
     if [ -n "${PROGRAM:-}" ]; then
@@ -53,10 +50,9 @@ build() {
     cp "$target/$triple/$folder/everytab-worker" "$file"
 }
 
-# Copies a file into the current package: place MODE FILE PATH.
+# place MODE FILE PATH
 place() { install -D -m "$1" "$2" "$root/$3"; }
 
-# Adds the files that a host of the fleet needs in addition to the program.
 place_units() {
     local file
     for file in packaging/lib/*; do
@@ -76,7 +72,6 @@ place_units() {
     done
 }
 
-# Adds the package's control files.
 place_control() {
     local kind="$1" file
     install -d "$root/DEBIAN"
@@ -90,7 +85,6 @@ place_control() {
     done
 }
 
-# Makes one package.
 package() {
     local kind="$1" text
     root="$work/$kind"
@@ -123,7 +117,6 @@ moment="$(git log -1 --format=%ct 2>/dev/null || echo 0)"
 strip="${triple/-unknown/}-strip"
 have "$strip" ||
     { say "$strip is missing (binutils of $arch): the programs are large"; strip=true; }
-# Remove the package from the time when there was only one.
 rm -f "$out"/everytab_*_"$arch".deb
 for kind in "${kinds[@]}"; do
     package "$kind"

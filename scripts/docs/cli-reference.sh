@@ -5,8 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 file=docs/cli.md
-# Build as for the tests, because with --package cargo would compile the dependencies with other
-# features.
+# With --package cargo would compile the dependencies again with other features.
 cargo build --quiet --locked --workspace --all-targets
 
 case "${1:-}" in

@@ -23,7 +23,6 @@ OMITTED = ("help", "version")
 
 
 def help_of(program, command):
-    """Returns a command's help by line."""
     shown = subprocess.run([program, *command, "--help"], env=ENVIRONMENT, check=True, text=True,
                            capture_output=True).stdout
     return [line.rstrip() for line in shown.splitlines()]
@@ -43,7 +42,6 @@ def parts_of(lines):
 
 
 def options_of(lines):
-    """Returns the options in a part's lines: name, value and description."""
     found = []
     for line in lines:
         option = OPTION.match(line)
@@ -61,7 +59,6 @@ def wrapped(text, indent):
 
 
 def section(command, parts, names):
-    """Returns a command's section."""
     text = "\n".join("\n".join(([heading] if heading else []) + lines).strip("\n") + "\n"
                      for heading, lines in parts).rstrip("\n")
     if names:
@@ -70,7 +67,6 @@ def section(command, parts, names):
 
 
 def write(program, command, options):
-    """Prints a command and its subcommands, and collects its options."""
     kept, names, commands = [], [], []
     for heading, lines in parts_of(help_of(program, command)):
         found = options_of(lines) if heading not in (None, "Commands:", "Arguments:") else []

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Checks docs/openapi.json with other projects' programs: Redocly and Spectral lint it,
-# openapi-generator validates it, and the output of openapi-typescript is compiled. A linter's
-# warning and a missing program are failures. Exceptions, with their reasons, are in
-# scripts/docs/openapi/.
+# Checks docs/openapi.json with Redocly, Spectral and openapi-generator, and compiles the output of
+# openapi-typescript. A linter's warning and a missing program are failures. Exceptions, with their
+# reasons, are in scripts/docs/openapi/.
 #
 #   scripts/docs/openapi.sh               prints each program's output
 #   scripts/docs/openapi.sh --self-test   tests that each finds an id that two operations have
@@ -12,10 +11,9 @@
 node="${EVERYTAB_NODE:-$target/node}/node_modules"
 generator="$target/python/bin/openapi-generator-cli"
 rules=scripts/docs/openapi
-# No program may use the network.
 export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true NO_COLOR=1
 for program in "$node"/.bin/{redocly,spectral,openapi-typescript,tsc} "$generator"; do
-    [ -x "$program" ] || die "no $program: scripts/install/test.sh installs it"
+    [ -x "$program" ] || die "$program is missing; scripts/install/test.sh installs it"
 done
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
@@ -36,8 +34,8 @@ openapi_typescript() {
 }
 programs=(redocly spectral openapi_generator openapi_typescript)
 
-# read_by_all FILE: runs all programs on this file at the same time. A program's output goes to a
-# file with its name. If the program finds a fault, the file NAME.failed exists.
+# read_by_all FILE: runs all programs on this file at the same time. A program's output goes to
+# a file with its name. If the program finds a fault, NAME.failed exists.
 read_by_all() {
     local program
     for program in "${programs[@]}"; do
@@ -53,7 +51,7 @@ case "${1:-}" in
             >"$work/openapi.json"
         read_by_all "$work/openapi.json"
         for program in "${programs[@]}"; do
-            [ -e "$work/$program.failed" ] || die "$program does not find an id that comes twice"
+            [ -e "$work/$program.failed" ] || die "$program does not find a duplicate id"
         done
         exit 0
         ;;
@@ -66,4 +64,4 @@ for program in "${programs[@]}"; do
     sed "s/^/$program: /" "$work/$program"
     [ ! -e "$work/$program.failed" ] || failed+=("$program")
 done
-[ ${#failed[@]} = 0 ] || die "docs/openapi.json: findings of ${failed[*]}"
+[ ${#failed[@]} = 0 ] || die "docs/openapi.json is rejected by ${failed[*]}"

@@ -6,20 +6,19 @@
 #       scripts/infra/boot.sh [--image-only]                          (make infra-boot; root)
 #
 # In the middle of the second month, the image changes to the program OTHER. Without OTHER it is the
-# same program with another remark in its schema, which makes it count as a different program.
+# same program with another comment in its SQL, which makes it count as a different program.
 #
-# The image is a small Debian 13 from debootstrap (cached in target/infra; SUITE=bookworm: Debian
-# 12). ansible applies the four roles twice, and the second run must change nothing. The hosts are
-# systemd-nspawn containers with their own networks, in namespaces that end with this script.
-# ansible/tests/boot.py simulates their environment.
+# The image is a small Debian 13 (SUITE=bookworm: Debian 12). ansible applies the roles twice, and
+# the second run must change nothing. The hosts are systemd-nspawn containers with their own
+# networks. ansible/tests/boot.py simulates their environment.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 tools="$target/infra"
 arch="$(dpkg --print-architecture)"
 package="$(realpath "${PACKAGE:-$(ls "$target"/dist/everytab-worker_*_"$arch".deb)}")"
-# The operators' program scans the same hosts on one machine, and the fleet's result must equal its
-# result.
+# The operators' program scans the same hosts on one machine, and its result must equal the
+# fleet's.
 reference="$(realpath "${LOCAL:-$target/dist/everytab-local-$arch}")"
 export PATH="$tools/bin:$PATH" PYTHONDONTWRITEBYTECODE=1
 
@@ -35,7 +34,7 @@ clean() {
 }
 trap clean EXIT
 
-say "the tests of what stands before moto"
+say "testing the gateway in front of moto"
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext \
     subjectAltName=IP:127.0.0.1 -keyout "$work/gateway.key" -out "$work/gateway.pem" 2>/dev/null
 python ansible/tests/gateway_test.py "$(command -v moto_server)" "$work/gateway.pem" \
@@ -67,10 +66,10 @@ play() {
         --extra-vars @../packer/image.yml --extra-vars "worker_package=$package" \
         --extra-vars "worker_operator_program=$reference worker_postgres=postgresql-$postgres")
 }
-say "the roles, for the first time"
+say "applying the roles for the first time"
 play >"$work/first.log" 2>&1 || { cat "$work/first.log"; exit 1; }
 say "$(tail -n 2 "$work/first.log" | head -n 1 | tr -s ' ')"
-say "the roles, again"
+say "applying the roles again"
 play >"$work/second.log" 2>&1 || { cat "$work/second.log"; exit 1; }
 recap="$(grep -E 'ok=.*changed=' "$work/second.log" | sed 's/.* : //' | tr -s ' ')"
 say "$recap"
@@ -80,7 +79,7 @@ rm "$root/usr/sbin/policy-rc.d"
 umount "$root/proc"
 [ "${1:-}" != --image-only ] || exit 0
 
-# Use separate networks, processes and mounts, which end with the script that runs in them.
+# These namespaces end with the script that runs in them.
 unshare --net --mount --pid --fork --kill-child --mount-proc \
     python ansible/tests/boot.py --root "$root" --work "$work" --target "$target" \
     --hosts "${HOSTS:-900}" --reference "$reference" ${OTHER:+--other "$(realpath "$OTHER")"}

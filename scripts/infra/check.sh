@@ -3,24 +3,23 @@
 #
 #   scripts/infra/check.sh [--only STEP]... [--folder DIR]      (make infra-check)
 #
-# Steps: format, validate, test, phases, service (a crawl service is created and destroyed),
-# lint, policy (checkov), page (CloudFront sends the page's policy), packer, ansible, units
-# (systemd's own verification, and a sandbox for each), starting (when the console migrates),
-# leaving (with which exit codes a machine leaves its group, and its calls to AWS), stopping
-# (when the console stops Postgres and itself), counting (the counts that a crawl service's
-# console publishes from a real Postgres, and when it migrates), fence (which addresses the HTTP
-# service's user can reach; needs root), proxy (Caddy in front of the HTTP service), lockout (on
-# Postgres 16 and 17 the owner can still sign in if the workers use tokens), runbook (each
-# command in docs/scan.md, docs/crawl.md, and "In the cloud" in docs/fleet.md exists). --folder
-# checks another copy, so that scripts/infra/mutants.sh can show that mistakes are found.
-# terraform is the installed program if there is one, otherwise PyPI's. Its provider is
+# Some steps: service creates and destroys a crawl service. page checks that CloudFront sends the
+# page's policy. units checks each unit's sandbox. starting checks when the console migrates.
+# leaving checks with which exit codes a machine leaves its group. stopping checks when the console
+# stops Postgres and itself. counting checks the counts that a crawl service's console publishes.
+# fence checks which addresses the HTTP service's user can reach, and needs root. lockout checks
+# that the owner can still sign in if the workers use tokens. runbook checks that each command in
+# docs/scan.md, docs/crawl.md, and "In the cloud" in docs/fleet.md exists.
+#
+# --folder checks another copy, so that scripts/infra/mutants.sh can show that mistakes are found.
+# If terraform is not installed, the package from PyPI is used. Its provider is
 # terraform/offline/mock_provider.py.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 STEPS=(format validate test phases service lint policy page packer ansible units starting leaving
     stopping counting fence proxy lockout runbook)
-# The sandbox of every service, which one drop-in defines for all of them.
+# One drop-in defines the sandbox of every service.
 SANDBOX=(CapabilityBoundingSet= LockPersonality=yes MemoryDenyWriteExecute=yes NoNewPrivileges=yes
     PrivateDevices=yes PrivateTmp=yes ProtectClock=yes ProtectControlGroups=yes ProtectHome=yes
     ProtectHostname=yes ProtectKernelLogs=yes ProtectKernelModules=yes ProtectKernelTunables=yes
@@ -47,7 +46,7 @@ trap 'rm -rf "$work"' EXIT
 python() { "$TOOLS/bin/python" "$@"; }
 terraform="$(command -v terraform || echo "$TOOLS/bin/terraform")"
 
-# terraform writes next to its input, so it gets a copy, and this repository's provider.
+# terraform writes next to its input, so it gets a copy.
 in_copy() {
     if [ ! -d "$work/terraform" ]; then
         # The alarms are generated from the rules in telemetry/.
@@ -66,7 +65,7 @@ check_phases() {
     in_copy "$TOOLS/bin/python" offline/phases.py "$terraform" "$folder/packaging" months
 }
 check_service() {
-    # Remove the state from the previous step, because this step starts without resources.
+    # This step starts without the resources of the previous one.
     rm -f "$work"/terraform/terraform.tfstate*
     in_copy "$TOOLS/bin/python" offline/phases.py "$terraform" "$folder/packaging" service
 }
@@ -107,7 +106,7 @@ check_units() {
         # A unit may allow further system calls, but must not change any other sandbox setting.
         for line in "${SANDBOX[@]}"; do
             ! grep -E "^${line%%=*}=" "$unit" | grep -vE '^SystemCallFilter=[^~]' ||
-                { echo "$unit: ${line%%=*} is the sandbox's"; return 1; }
+                { echo "$unit sets ${line%%=*}, which only the sandbox may set"; return 1; }
         done
     done
     for script in "$folder"/packaging/lib/*; do
@@ -125,13 +124,12 @@ check_units() {
             "$folder/packaging/systemd/everytab-${line%:*}.service" ||
             { echo "everytab-${line%:*} starts without ${line#*:}"; return 1; }
     done
-    # Each service has its own user, and the fence must not let any of these users reach the
-    # metadata service.
+    # The fence must not let any service's user reach the metadata service.
     for line in worker:everytab crawl:everytab-crawl api:everytab-api; do
         grep -qxF "User=${line#*:}" "$folder/packaging/systemd/everytab-${line%:*}.service" ||
             { echo "everytab-${line%:*} is not user ${line#*:}"; return 1; }
         ! grep -E "skuid.*[ {,]${line#*:}[ },]" "$folder/packaging/lib/fence.nft" ||
-            { echo "${line#*:} may ask the metadata service"; return 1; }
+            { echo "${line#*:} can reach the metadata service"; return 1; }
     done
     # A stopped service counts as successful, and invalid settings are not retried.
     for line in SuccessExitStatus=4 RestartPreventExitStatus=2 Restart=on-failure \
@@ -145,8 +143,8 @@ check_units() {
         { echo "a crawler takes its machine out of the group"; return 1; }
 }
 
-# Runs the real script with fake programs that log their arguments. The database may have a schema,
-# and this many open scans.
+# Runs the real script with fake programs that log their arguments, for a database with or
+# without a schema, and with this many open scans.
 start() {
     (cd "$work" && rm -f asked &&
         env -i PATH="$work/database:$PATH" DATABASE_URL=x HAS_SCHEMA="$1" OPEN="$2" \
@@ -188,7 +186,7 @@ check_leaving() {
     printf '#!/bin/sh\necho i-0123456789abcdef0\n' >"$work/fake/curl"
     printf '#!/bin/sh\necho "$@" >>asked\nexit "$AWS_ENDS"\n' >"$work/fake/aws"
     printf '#!/bin/sh\n' >"$work/fake/sleep"
-    # Log systemctl in a separate file, because a host that leaves also sends its journal.
+    # A host that leaves also sends its journal, so systemctl has a separate log.
     printf '#!/bin/sh\necho "$@" >>told\n' >"$work/fake/systemctl"
     chmod +x "$work/fake"/*
     # A drain is not a failure. Everything except invalid settings is retried.
@@ -207,10 +205,10 @@ check_leaving() {
             { echo "$end: the machine leaves"; return 1; }
     done
     leave exited 0 '' && [ ! -e "$work/asked" ] ||
-        { echo "it leaves a group of no name"; return 1; }
+        { echo "it leaves a group without a name"; return 1; }
     ! leave exited 0 fleet 1 && [ "$(wc -l <"$work/asked")" = 8 ] && grep -q money "$work/left" &&
         grep -qx "poweroff --no-block" "$work/told" ||
-        { echo "AWS refuses, and the machine goes on: $(cat "$work/left")"; return 1; }
+        { echo "AWS rejects it, and the machine keeps running: $(cat "$work/left")"; return 1; }
     mkdir -p "$work/settings"
     touch "$work/settings/scan.env"
     leave exited 0 && [ ! -e "$work/asked" ] && [ ! -e "$work/told" ] ||
@@ -218,8 +216,8 @@ check_leaving() {
     rm "$work/settings/scan.env"
 }
 
-# Runs the console's real stop script with fake programs, for a scan that reached this state some
-# seconds ago, and with these settings.
+# Runs the console's real stop script with fake programs, for a scan that reached this state
+# some seconds ago.
 stop() {
     (cd "$work" && rm -f asked &&
         env -i PATH="$work/console:$PATH" STATE="$1" \
@@ -290,10 +288,10 @@ SYSTEMCTL
     # then.
     ! said="$(stop finished 4000 published 1 '' '' Busy)" && grep -q money "$work/stopped" &&
         [ "$said" = "sns publish,rds stop-db-instance," ] ||
-        { echo "it does not tell: $said $(cat "$work/stopped")"; return 1; }
+        { echo "it does not report the failure: $said $(cat "$work/stopped")"; return 1; }
     said="$(stop broken 0 published 1 '' busy)" && [ -z "$said" ] ||
-        { echo "a command runs, and it goes on: $said $(cat "$work/stopped")"; return 1; }
-    # Postgres cannot be stopped in these states. An empty state means that AWS does not report one.
+        { echo "a command is running, and it continues: $said $(cat "$work/stopped")"; return 1; }
+    # An empty state means that AWS does not report one.
     for case in modifying backing-up upgrading starting ''; do
         ! said="$(stop broken 0 published 1 '' '' InvalidDBInstanceState "$case")" &&
             [ "$said" = "rds stop-db-instance,rds describe-db-instances," ] ||

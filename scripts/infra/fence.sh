@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../lib.sh"
 repository="$(realpath "${1:?}")"
 
-# without REASON: skips the test if it cannot run here, or fails in CI.
 without() {
     [ "${CI:-}" != true ] || die "$*"
     echo "skipped: the fence of the HTTP service: $*"
@@ -19,9 +18,9 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 
-# Use the real fence, with the user `nobody` instead of everytab-api.
+# The real fence, with the user `nobody` instead of everytab-api.
 sed 's/skuid != everytab-api/skuid != nobody/' "$repository/packaging/lib/fence-api" >"$work/fence"
-grep -q 'skuid != nobody' "$work/fence" || die "the fence names no user"
+grep -q 'skuid != nobody' "$work/fence" || die "the fence does not contain the user"
 cat >"$work/try" <<'TRY'
 import os, pwd, socket, subprocess, sys, threading
 
@@ -78,7 +77,7 @@ assert all(reaches(address, port) for address in ADDRESSES for port in PORTS)
 
 
 def answer():
-    """The service answers who asks it."""
+    """Accepts one connection as the service's user, and answers it."""
     os.setgid(65534)
     os.setuid(pwd.getpwnam("nobody").pw_uid)
     asked, _ = service.accept()
@@ -118,13 +117,13 @@ fleet+='EVERYTAB_STORE_RANGES="52.216.0.0/15 3.5.0.0/19"'
 for ranges in "$fleet" ''; do
     mkdir "$work/one"
     (cd "$work/one" && unshare --net python3 "$work/try" "$work/fence" "$ranges") ||
-        die "the fence of ${ranges:-no settings} is another"
+        die "the fence with ${ranges:-no settings} differs"
     rm -r "$work/one"
 done
 # If a setting is not a network, the script fails and the service does not start.
 mkdir "$work/settings"
 echo 'EVERYTAB_STORE_RANGES="1.2.3.4}accept;#"' >"$work/settings/api-fence.env"
 if SETTINGS="$work/settings" unshare --net sh "$work/fence" 2>/dev/null; then
-    die "a setting that is no network becomes a rule"
+    die "a setting that is not a network becomes a rule"
 fi
-echo "fence: the HTTP service reaches Postgres, names, the broker and the store, and nobody else"
+echo "fence: the HTTP service reaches only Postgres, name servers, the broker and the store"

@@ -7,7 +7,7 @@
 repository="$(realpath "${1:?}")"
 export PATH="$PATH:$target/caddy/usr/bin"
 if ! have caddy; then
-    [ "${CI:-}" != true ] || die "caddy is missing: scripts/install/infra.sh brings it"
+    [ "${CI:-}" != true ] || die "caddy is missing: scripts/install/infra.sh installs it"
     echo "skipped: the proxy of the HTTP service: caddy is missing"
     exit 0
 fi

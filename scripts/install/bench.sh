@@ -1,7 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing programs for the benchmarks: a C compiler; Go with three libraries, and Python,
-# for the programs that we compare with; iproute2 and wrk, for the fetcher's benchmarks; wget and
-# openssl, for the crawler's.
+# Installs missing programs for the benchmarks, including the programs that we compare with.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing programs to boot the fleet's image (make infra-boot): those for a demo and
-# infra-check, debootstrap, systemd's containers, iproute2, and the packages in
+# Installs missing programs to boot the fleet's image (make infra-boot), including those in
 # ansible/tests/requirements.txt.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing programs to build EveryTab and to scan on this machine: a C compiler, CA
-# certificates, a Postgres server.
+# Installs missing programs to build EveryTab and to scan on this machine.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

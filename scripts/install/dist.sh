@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs missing programs to build packages for other machines (make dist): a C compiler, Python,
-# and in target/dist-tools a C compiler that links for old systems. ARCH=amd64|arm64 adds strip for
-# this architecture.
+# Installs missing programs to build packages for other machines (make dist), including a C
+# compiler that links for old systems in target/dist-tools. ARCH=amd64|arm64 adds strip for this
+# architecture.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs missing programs to compare icons with a browser's: a C compiler, Chromium, Node.js. With
-# arguments, also installs the icon sets and raster suites with these names, or all of them:
+# Installs missing programs to compare icons with a browser's. With arguments, also installs the
+# icon sets and raster suites with these names, or all of them:
 #
 #   scripts/install/icons-oracle.sh [all|svg|raster|NAME]...
 #
-# Sets are packages in scripts/oracle/icons-sets.lock, each with one version and one SHA-256. Their
-# image files are stored in target/icons-oracle/sets/NAME-VERSION. No package's scripts are run,
-# except that pip may build a source package to read its metadata.
+# Sets are packages in scripts/oracle/icons-sets.lock. Their image files are stored in
+# target/icons-oracle/sets/NAME-VERSION. No package's scripts are run, except that pip may build
+# a source package to read its metadata.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh
@@ -57,7 +57,7 @@ install_set() {
     mkdir -p "$new/archive" "$new/files"
     archive="$("${2}_archive" "$3" "$4" "$new/archive")" || die "cannot get $3 $4 from $2"
     echo "$5  $archive" | sha256sum --check --quiet --status ||
-        die "$3 $4: the archive's SHA-256 is not that of $list"
+        die "$3 $4: the archive's SHA-256 differs from the one in $list"
     for image in $images; do patterns+=("*.$image" "*.${image^^}"); done
     case "$3" in
         @iconify-json/*) patterns=('*/icons.json') ;;
@@ -88,6 +88,6 @@ done <"$list"
 for wanted in "$@"; do
     case " ${found[*]} " in
         *" $wanted "*) ;;
-        *) die "no set is called $wanted (names: $list; or all, svg, raster)" ;;
+        *) die "unknown set $wanted: expected a name in $list, all, svg or raster" ;;
     esac
 done

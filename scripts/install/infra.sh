@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Installs missing programs to check terraform/, packer/, ansible/ and the units: packer, Python,
-# systemd, nftables and Postgres; the packages in terraform/offline/requirements.txt in
-# target/infra; Caddy in target/caddy; Postgres 16 and 17 in target/node.
+# Installs missing programs to check terraform/, packer/, ansible/ and the units: some in
+# target/infra, Caddy in target/caddy, and Postgres 16 and 17 in target/node.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing programs to compare JPEGs with libjpeg-turbo: a C compiler, cjpeg, Node.js.
+# Installs missing programs to compare JPEGs with libjpeg-turbo.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

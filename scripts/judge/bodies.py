@@ -1,7 +1,5 @@
 """Crawls pages with bodies that end early or have another coding than their heads declare, and
-reads the crawl's files with warcio, DuckDB and pywb.
-
-scripts/judge/graph.sh calls this with a private Postgres, in a separate network namespace.
+reads the crawl's files with warcio, DuckDB and pywb. scripts/judge/graph.sh calls this.
 """
 
 import hashlib
@@ -15,16 +13,14 @@ from warcio.archiveiterator import ArchiveIterator
 from crawl import FOLDER, Database, Internet, Workers, seeds_of
 from two_days import finished
 
-# Kinds of pages of which a client can decode the first part, and kinds that cannot be decoded
+# Kinds of pages whose first part a client can decode, and kinds that cannot be decoded
 # (crates/lab/testbed/src/graph/broken_bodies.rs).
 STARTS = ("half-gzip", "half-deflate", "half-unended")
 CODED = ("not-gzip", "dictionary", "head-of-gzip")
-# Kinds of pages whose captures must be marked as truncated.
 MARKED = (*STARTS, "length-too-long", "unended", "gzip-too-short", "head-of-gzip")
 
 
 def crawled():
-    """Crawls the pages. Returns the crawl's name."""
     options = ("--plain", "--http-only", "--traps", "broken_bodies", "--trap-hosts", "1000")
     internet = Internet(*options, hosts=1, pages=2)
     seeds, own = seeds_of(internet.expected())
@@ -62,13 +58,11 @@ def of_pages(crawl):
 
 
 def same(what, row, left, right):
-    """Exits with an error if two values differ."""
     if left != right:
         sys.exit(f"bodies: {what} of {row}: {left!r} and {right!r}")
 
 
 def main():
-    """Crawls the pages, and checks the stored body of each."""
     crawl = crawled()
     judges = pathlib.Path(__file__).parent / "judges.py"
     subprocess.run([sys.executable, judges, FOLDER / "store", crawl, "1000"], check=True)

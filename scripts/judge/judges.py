@@ -89,7 +89,6 @@ def split(line):
 
 
 def record_of(fields):
-    """Returns the position of the record that a line points to."""
     return fields["filename"], fields["offset"]
 
 
@@ -130,7 +129,6 @@ for place, fields in stored:
     for name in ("status", "length", "offset", "digest"):
         same(f"{name} of {key}", fields[name], other[name])
 
-# Each revisit has a line, which points to the record that the revisit names.
 same("the number of revisits", len(revisits), counts["revisits"])
 same(
     "the lines of revisits",
@@ -168,7 +166,7 @@ same("the counts of rows", rows, {k: v for k, v in counts["by_subset"].items() i
 pages_of_table = f"read_parquet('{table}/subset=warc/*.parquet', hive_partitioning=false)"
 columns = duckdb.sql(f"describe select * from {pages_of_table}").fetchall()
 same("the number of columns", len(columns), 31)
-# Each line has a row. All other rows belong to home pages that redirect.
+# All other rows belong to home pages that redirect.
 table_rows = duckdb.sql(
     "select url, warc_filename, warc_record_offset from"
     f" read_parquet('{table}/*/*.parquet', hive_partitioning=true)"
@@ -185,8 +183,8 @@ host_of = {record_of(fields): fields["url"].split("/")[2] for _, fields in own}
 for url, *place in rows_of_redirects:
     same(f"the host of the page of {url}", host_of.get(tuple(place)), url.split("/")[2])
 
-# pywb must find pages through cluster.idx and replay the archived bytes. Hosts with and without www
-# share a key, so pywb cannot distinguish their captures from the same second.
+# Hosts with and without www share a key, so pywb cannot distinguish their captures from the
+# same second.
 places = collections.Counter(place for place, _ in own)
 archives_of_pages = {*archives["warc"], *(fields["filename"] for _, fields in unchanged)}
 pages = sorted(

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Crawls the hosts of a small internet, makes the page of their tabs, and has other projects'
-# programs judge the crawl's files: warcio checks each archive, cdxj-indexer indexes the archives
-# again, DuckDB counts the columnar index's rows, pywb replays pages, and Chromium shows the tabs.
-# The same programs judge a crawl of a graph of sites, its repetition on the next day, and a crawl
-# of pages whose bodies end early or have another coding than their heads declare.
+# programs judge the crawl's files: warcio, cdxj-indexer, DuckDB, pywb and Chromium. The same
+# programs judge a crawl of a graph of sites, its repetition on the next day, and a crawl of pages
+# whose bodies end early or have another coding than their heads declare.
 #
 #   HOSTS=250 GRAPH_HOSTS=24 GRAPH_PAGES=600 REPLAYED=200 scripts/judge/judges.sh    (make judges)
 #
@@ -15,7 +14,7 @@
 
 install_python_programs judges scripts/judge/requirements.txt
 python="$target/judges/bin/python"
-"$python" -c 'import pywb, duckdb, cdxj_indexer' || die "no judges in $target/judges"
+"$python" -c 'import pywb, duckdb, cdxj_indexer' || die "no programs in $target/judges"
 work="$(mktemp -d)"
 chmod 755 "$work"
 trap 'rm -rf "$work"' EXIT

@@ -25,7 +25,7 @@ try {
     [...document.querySelectorAll('.row .tab[href]')].map((tab) => new URL(tab.href).host))`));
   await page.screenshot(picture);
   const strangers = shown.filter((host) => !hosts.has(host));
-  if (strangers.length > 0) throw new Error(`tabs of no bundle: ${strangers}`);
+  if (strangers.length > 0) throw new Error(`tabs that are in no bundle: ${strangers}`);
   const seen = new Set(shown).size;
   console.log(`judges: Chromium shows tabs of ${seen} of ${hosts.size} hosts (${picture})`);
 } finally {

@@ -1,6 +1,4 @@
-"""Crawls a graph of sites on two days, and judges both crawls.
-
-scripts/judge/graph.sh calls this with a private Postgres, in a separate network namespace.
+"""Crawls a graph of sites on two days, and judges both crawls. scripts/judge/graph.sh calls this.
 """
 
 import json
@@ -12,7 +10,7 @@ import time
 
 from crawl import FOLDER, Database, Internet, Workers, seeds_of, setting
 
-# Time limit for a crawl and its indexes, in seconds.
+# Time limit in seconds for a crawl and its indexes.
 LIMIT_S = 300
 
 
@@ -29,7 +27,6 @@ def finished(database, crawl):
 
 
 def main():
-    """Runs two crawls, and has both judged."""
     numbers = {"hosts": setting("GRAPH_HOSTS", 24), "pages": setting("GRAPH_PAGES", 600)}
     # Half of the leaf pages are files, and all PDF files on a site are identical.
     internet = Internet("--media", "500", "--copies", "1000", **numbers)

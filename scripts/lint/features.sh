@@ -4,9 +4,9 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# The fleet's program. With --workspace and a test, cargo compiles all dependencies with the
-# features from the tests' build, so that it compiles only the library of everytab-worker again. If
-# a dependency's feature is enabled only by tests, scripts/dist/dist.sh finds this, not this script.
+# The fleet's program. With --workspace and a test, cargo reuses the dependencies of the tests'
+# build. If a dependency's feature is enabled only by tests, only scripts/dist/dist.sh finds
+# this.
 cargo build --quiet --locked --workspace --lib --test conformance --no-default-features \
     --features "everytab-storage/default,everytab-worker/${fleet_features//,/,everytab-worker/}" ||
     die "--features $fleet_features does not compile"
@@ -14,8 +14,8 @@ cargo build --quiet --locked --workspace --lib --test conformance --no-default-f
 cargo check --quiet --locked --package everytab-worker --bin everytab-worker \
     --no-default-features --features "$demo_features" ||
     die "--features $demo_features does not compile"
-# Each product alone, with as many of the demo's features as possible, so that shared dependencies
-# are compiled once.
+# Each product alone, with as many of the demo's features as possible, so that shared
+# dependencies are compiled once.
 for product in scan crawl; do
     cargo check --quiet --locked --package everytab-worker --bin everytab-worker \
         --no-default-features --features "https,$product" ||

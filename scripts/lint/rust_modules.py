@@ -1,8 +1,7 @@
 """Reads a crate's modules from its source: their items, `use` trees and paths.
 
 This understands names, but not types, so it cannot see what a macro creates or a trait selects.
-Code that only tests compile is skipped. This does not depend on the meaning of a path or on the
-lints' rules.
+Code that only tests compile is skipped.
 """
 
 import re
@@ -11,7 +10,6 @@ from pathlib import Path
 
 from rust_tokens import MARK, NAME, NAMED_ITEMS, TEXT, matching, tokens_of, without_tests
 
-# Attributes with paths in strings, which are serde's functions.
 PATH_IN_ATTRIBUTE = {
     "with", "default", "serialize_with", "deserialize_with", "skip_serializing_if", "from", "into",
     "try_from", "remote",
@@ -129,17 +127,14 @@ class Reader:
         return next(one for one in reversed(self.open) if one is not None)
 
     def read(self):
-        """Reads all tokens."""
         while self.at < len(self.tokens):
             self.step()
 
     def word(self, ahead=0):
-        """Returns the token this many positions ahead, or nothing."""
         at = self.at + ahead
         return self.tokens[at].text if at < len(self.tokens) else ""
 
     def step(self):
-        """Reads the beginning of an item, a path, or one token."""
         token = self.tokens[self.at]
         if token.kind is MARK:
             self.step_mark(token)
@@ -150,7 +145,6 @@ class Reader:
             self.attributes = []
 
     def step_mark(self, token):
-        """Reads an attribute or a brace."""
         if token.text == "#" and self.word(1) in ("[", "!"):
             open_at = self.at + (1 if self.word(1) == "[" else 2)
             if open_at < len(self.tokens) and self.tokens[open_at].text == "[":
@@ -167,7 +161,6 @@ class Reader:
         self.at += 1
 
     def attribute(self, open_at):
-        """Records an attribute, and the paths in it."""
         end = matching(self.tokens, open_at)
         inside = self.tokens[open_at + 1 : end]
         self.attributes.append(" ".join(token.text for token in inside))
@@ -185,7 +178,6 @@ class Reader:
         self.at = end + 1
 
     def step_name(self, token):
-        """Reads an item's keyword, or a path."""
         before = self.tokens[self.at - 1].text if self.at else ""
         text, following = token.text, self.word(1)
         if before == "." or before == "$" and text != "crate":
@@ -220,14 +212,12 @@ class Reader:
         self.attributes = []
 
     def crate_root(self):
-        """The root module of this crate."""
         module = self.open[0]
         while module.parent:
             module = module.parent
         return module
 
     def item(self, kind, ahead=1):
-        """Records an item. Only items directly in a module can be named from other modules."""
         name, line = self.word(ahead), self.tokens[self.at].line
         if self.open[-1] is None:
             return
@@ -255,7 +245,6 @@ class Reader:
         return ""
 
     def note_function(self):
-        """Records the length of the function body at this position."""
         at = self.at
         while at < len(self.tokens) and self.tokens[at].text not in ("{", ";"):
             if self.tokens[at].text in ("(", "["):
@@ -295,7 +284,6 @@ class Reader:
         self.at += 3
 
     def child_file(self, name):
-        """Returns a child module's file."""
         for attribute in self.attributes:
             if attribute.startswith("path = "):
                 return self.open[0].file.parent / attribute.split('"')[1]
@@ -309,7 +297,6 @@ class Reader:
         return None
 
     def use_statement(self):
-        """Reads a `use` declaration into its leaves."""
         visibility, line, start = self.visibility(), self.tokens[self.at].line, self.at
         if self.word(1) in ("<", ","):
             # In `impl Trait + use<'a>`, `use` captures a lifetime and is not an import.

@@ -1,6 +1,5 @@
-"""A workspace's packages, and the meaning of paths in their modules.
-
-Re-exports are followed to their definitions. This does not depend on the lints' rules.
+"""Finds a workspace's packages, and resolves paths in their modules. Re-exports are followed to
+their definitions.
 """
 
 import tomllib
@@ -9,8 +8,6 @@ from pathlib import Path
 from rust_modules import Crate, Item, Module
 
 class Package:
-    """A package: its manifest and its crates."""
-
     def __init__(self, manifest):
         self.manifest = manifest
         self.folder = manifest.parent
@@ -49,7 +46,6 @@ class Workspace:
         self.crates = [crate for package in self.packages for crate in package.crates]
 
     def relative(self, file):
-        """Returns a file's path relative to the workspace's root."""
         return Path(file).relative_to(self.root).as_posix()
 
     def resolve(self, module, path, seen=frozenset()):
@@ -73,7 +69,6 @@ class Workspace:
         return self.walk(found, rest, seen)
 
     def walk(self, found, rest, seen):
-        """Follows the rest of a path from a module."""
         for number, name in enumerate(rest):
             if not isinstance(found, Module):
                 return found

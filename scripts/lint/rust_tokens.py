@@ -1,7 +1,4 @@
-"""Splits Rust source into tokens, and removes code that only tests compile.
-
-This does not depend on the meaning of items and modules.
-"""
+"""Splits Rust source into tokens, and removes code that only tests compile."""
 
 import re
 from dataclasses import dataclass
@@ -38,7 +35,6 @@ class Token:
 
 
 def tokens_of(text):
-    """Returns a source text's tokens, without comments."""
     tokens, line, at, seen = [], 1, 0, 0
     while True:
         found = TOKEN.search(text, at)

@@ -3,10 +3,10 @@
     compare_icons.py ICONS DECODED [WORST]
 
 ICONS contains icons in directories by format, and DECODED contains the output of `icons_sheet ICONS
-DECODED decoded`. Prints a table by format: files, decoded, rejected. For each other program it
-shows how many icons both decode to the same width and height, how many of those are equal or nearly
-equal, and the mean difference of premultiplied channels in levels out of 255. Then prints the WORST
-differences, and rejected files that another program decodes.
+DECODED decoded`. Prints a table by format. For each other program it shows how many icons both
+decode to the same width and height, how many of those are equal or nearly equal, and the mean
+difference of premultiplied channels in levels out of 255. Then prints the WORST differences, and
+rejected files that another program decodes.
 """
 
 import collections
@@ -28,7 +28,6 @@ def premultiplied(rgba):
 
 
 def by_pillow(path, sides):
-    """The first frame as RGBA; of an icon the entry of these sides."""
     try:
         with Image.open(path) as image:
             if hasattr(image, "ico"):
@@ -44,7 +43,6 @@ def by_pillow(path, sides):
 
 
 def by_magick(path, sides):
-    """As `by_pillow`; every frame, the first of the same sides."""
     kind = path.parent.name
     if kind not in ("bmp", "gif", "ico", "jpeg", "png", "webp"):
         return None
@@ -72,7 +70,6 @@ def by_magick(path, sides):
 
 
 def icon_entry(output, sides):
-    """Lines of sides, then the pixels of every entry."""
     frames = []
     while output[:1].isdigit() and b"\n" in output[:16]:
         line, _, rest = output.partition(b"\n")

@@ -1,4 +1,5 @@
-// Explains known differences between our results and the browser's: which side is wrong, and why.
+// Known differences between our results and the browser's, with the program that is wrong and the
+// reason.
 
 const KNOWN = [{
   name: "jsoup/smh-biz-article-1",

@@ -1,7 +1,6 @@
 // Compares a table of response headers with Chromium: does it show a page with these headers in a
-// frame of the site's viewer, from an https page on another origin? Invariants: the server sends
-// the bytes of this table unchanged, without a library; one load of the viewer judges all rows;
-// nothing leaves this host.
+// frame of the site's viewer, from an https page on another origin? The server sends the bytes of
+// this table unchanged, and one load of the viewer judges all rows.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -16,7 +15,7 @@ const PAGE = "https://page.example";
 const BODY = `<!doctype html><meta http-equiv=X-Frame-Options content=DENY>
 <meta http-equiv=Content-Security-Policy content="frame-ancestors 'none'"><title>t</title>`;
 
-/** Parses the table's rows: the browser's behaviour, EveryTab's verdict, and header lines. */
+/** Each row contains the browser's behaviour, EveryTab's verdict, and header lines. */
 function rows() {
   const lines = readFileSync(table, "utf8").split("\n");
   return lines.filter((line) => line && !line.startsWith("#")).map((line, number) => {
@@ -27,7 +26,6 @@ function rows() {
   });
 }
 
-/** The attributes that the site's viewer gives its frame. */
 function frameAttributes() {
   const viewer = readFileSync(new URL("../../site/js/viewer.js", import.meta.url), "utf8");
   const [, strings] = /const SANDBOX = ([^;]+);/.exec(viewer);
@@ -67,7 +65,7 @@ async function serve(vectors) {
   return server;
 }
 
-/** Returns the URLs shown in this page's frames, without error pages and empty frames. */
+/** Returns the URLs in this page's frames, without error pages and empty frames. */
 async function framed(page) {
   const { frameTree } = await page.call("Page.getFrameTree");
   return new Set((frameTree.childFrames ?? []).map(({ frame }) => frame)

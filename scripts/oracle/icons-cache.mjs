@@ -1,7 +1,6 @@
-// Caches how Chromium shows each file, keyed by SHA-256, so that the browser shows a file once per
-// browser version and per set of instructions. This lets an interrupted run resume, and a run after
-// a change to our decoders does not start the browser. Invariants: chromium.jsonl only grows, by
-// one line per file; an incomplete last line is skipped. Pixels are deflated.
+// Caches how Chromium shows each file, keyed by SHA-256, so that an interrupted run can resume, and
+// a run after a change to our decoders does not start the browser. chromium.jsonl only grows, and
+// an incomplete last line is skipped.
 
 import { createHash } from "node:crypto";
 import {
@@ -17,7 +16,6 @@ const PNGS = ["managed", "raw"];
 
 export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
-/** Returns `seen` with each picture's pixels replaced by `change(pixels)`. */
 function withPixels(seen, change) {
   const changed = PICTURES.filter((name) => seen[name]).map((name) => {
     const picture = seen[name];
@@ -34,7 +32,7 @@ export class Cache {
     cache.file = join(cache.folder, "chromium.jsonl");
     cache.places = new Map();
     for (const kind of PNGS) mkdirSync(join(cache.folder, kind), { recursive: true });
-    // This line is incomplete.
+    // The last line is incomplete.
     if (existsSync(cache.file)) appendFileSync(cache.file, "\n");
     else writeFileSync(cache.file, "");
     let at = 0;
@@ -53,7 +51,6 @@ export class Cache {
     return this.places.has(key);
   }
 
-  /** Stores the browser's result for the file with this SHA-256. */
   keep(key, { managed, raw, ...seen }) {
     for (const [kind, png] of [["managed", managed], ["raw", raw]]) {
       if (!png) continue;
@@ -68,7 +65,6 @@ export class Cache {
     this.end += Buffer.byteLength(line) + 1;
   }
 
-  /** Returns the cached results, with pixels as straight RGBA bytes. */
   get(key) {
     const { at, length } = this.places.get(key);
     const line = Buffer.alloc(length);
@@ -76,7 +72,6 @@ export class Cache {
     return withPixels(JSON.parse(line.toString()), inflateRawSync);
   }
 
-  /** Returns the path where a raster's natural pixels are stored. */
   png(kind, key) {
     return join(this.folder, kind, `${key}.png`);
   }

@@ -2,11 +2,10 @@
 //
 //     node scripts/oracle/icons-compare.mjs FOLDER CACHE KEY
 //
-// FOLDER contains files.tsv (from icons-files.mjs), ours.jsonl (the output of the example
-// decoded_icons for those files) and pictures.jsonl: the output of that example for the browser's
-// pictures in natural size, CACHE/KEY/managed and raw, so that our scaler was applied to both
-// sides. Writes FOLDER/differing.tsv, which lists each file that differs and the name of the
-// reason. icons-judge.mjs describes the rules. Exits with 1 if the comparison fails.
+// FOLDER contains files.tsv (from icons-files.mjs), and the output of the example decoded_icons for
+// those files (ours.jsonl) and for the browser's pictures in natural size (pictures.jsonl), so that
+// our scaler was applied to both. Writes FOLDER/differing.tsv, which lists each file that differs
+// and the name of the reason. Exits with 1 if the comparison fails.
 
 import { createReadStream, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -17,7 +16,6 @@ import { differing, judged, rowOf } from "./icons-judge.mjs";
 
 const [folder, cacheFolder, key] = process.argv.slice(2);
 
-/** Yields the lines from decoded_icons in order, with pixels as bytes. */
 async function* decoded(name) {
   const input = createReadStream(join(folder, name));
   for await (const line of createInterface({ input })) {
@@ -27,7 +25,7 @@ async function* decoded(name) {
   }
 }
 
-/** Returns the browser's pictures after our scaler, by kind and SHA-256. */
+/** The browser's pictures after our scaler, by kind and SHA-256. */
 const pictures = new Map();
 for await (const { path, fitted } of decoded("pictures.jsonl")) {
   pictures.set(`${basename(dirname(path))}/${basename(path, ".png")}`, fitted);
@@ -49,7 +47,7 @@ for await (const ours of decoded("ours.jsonl")) {
   }));
 }
 cache.close();
-if (rows.length !== files.length) throw new Error("ours.jsonl is not of files.tsv");
+if (rows.length !== files.length) throw new Error("ours.jsonl and files.tsv list different files");
 writeFileSync(join(folder, "differing.tsv"), `${differing(rows).join("\n")}\n`);
 const { passed, lines } = judged(rows);
 console.log(lines.join("\n"));

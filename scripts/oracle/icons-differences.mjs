@@ -1,7 +1,7 @@
 // Measures the difference between two pictures. A picture is {width, height, rgba: straight RGBA
 // bytes}.
 
-/** Returns the picture on a canvas of this width and height. Pixels outside are transparent. */
+/** Pads a picture with transparent pixels. */
 function padded({ width, height, rgba }, sides) {
   if (width === sides.width && height === sides.height) return rgba;
   const canvas = Buffer.alloc(sides.width * sides.height * 4);

@@ -5,14 +5,13 @@
 // OUT has one line per file: set (NAME), kind (format), name (path below FOLDER), SHA-256, path. If
 // several files in a set have the same bytes, one is listed. SAMPLE is the number of files per kind
 // and set, or 0 for all. A sample contains the files whose SHA-256, hashed with SEED, sorts first,
-// so that every host draws the same sample, and a larger sample contains the smaller ones.
+// so that a larger sample contains the smaller ones.
 
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { sha256 } from "./icons-cache.mjs";
 
-/** The first bytes of each raster format. */
 const RASTERS = [
   ["png", /^\x89PNG/],
   ["jpeg", /^\xff\xd8\xff/],
@@ -23,17 +22,15 @@ const RASTERS = [
   ["avif", /^[^]{4}ftyp/],
 ];
 const SVG = /<svg[\s>]/;
-/** Files in these directories that are not icons. */
 const NO_ICON = /\.(html?|md|txt|json|xml|css|py|tsv)$/i;
 
-/** Detects the format from the bytes: one from RASTERS, svg, or other. */
+/** Detects the format from the bytes. */
 export function kindOf(bytes) {
   const start = bytes.toString("latin1", 0, 16);
   const raster = RASTERS.find(([, begins]) => begins.test(start))?.[0];
   return raster ?? (SVG.test(bytes.toString("latin1")) ? "svg" : "other");
 }
 
-/** Lists each distinct file in a directory once. */
 function filesBelow(set, folder) {
   const found = new Map();
   const entries = readdirSync(folder, { withFileTypes: true, recursive: true })

@@ -1,20 +1,18 @@
-// Judges icon files: compares both results for a file, names the reason if they differ, and sums
-// up. Reads no file, so that tests need no browser.
+// Judges icon files: compares our picture of a file with the browser's, and names the reason if
+// they differ.
 //
 // A raster has two differences. `distance` compares our picture with the browser's picture at 32x32
 // pixels, whichever of its two scaling methods is closer (icons.mjs). `decoding` compares it with
 // the browser's picture in natural size after our scaler, which separates a wrong decoder from a
-// different filter. For an SVG both are equal. A file differs if only one side shows it, or if
-// `distance` exceeds FAR. A difference without a name is a failure.
+// different filter. For an SVG both are equal. A file differs if only one program shows it, or if
+// `distance` exceeds FAR.
 
 import { difference, differences, withLimitedOpacity } from "./icons-differences.mjs";
 import { FAR, NEAR, REASONS, reasonOf } from "./icons-reasons.mjs";
 
 /** Minimum share of rasters without a named difference that must decode within NEAR. */
 const LEAST_DECODED = 0.99;
-/**
- * Maximum share of files that Chromium shows and we do not, without a named reason. This is a goal.
- */
+/** Maximum share of files that Chromium shows and we do not, without a named reason. */
 const GOAL_MISSING = 0.0005;
 const FURTHEST_LISTED = 40;
 
@@ -27,7 +25,7 @@ function entriesOf(bytes) {
 /**
  * Builds a file's row from its line in icons-files.mjs (`file`), the browser's result (`theirs`),
  * our line from decoded_icons (`ours`), and the browser's pictures after our scaler (`managed` and
- * `raw`), if there are any.
+ * `raw`).
  */
 export function rowOf({ file, bytes, theirs, ours, managed, raw }) {
   const row = {
@@ -69,7 +67,6 @@ const isDecoded = (row) => row.decoding <= NEAR;
 const isJudgedRaster = (row) => isBoth(row) && row.kind !== "svg" && row.entries === 1 &&
   isUnnamed(row);
 const count = (all, ...tests) => all.filter((row) => tests.every((is) => is(row))).length;
-/** Groups rows by key, ordered by each key's first row. */
 const grouped = (all, key) => {
   const groups = new Map();
   for (const row of all) {
@@ -112,7 +109,6 @@ function tableRow(name, all) {
   ];
 }
 
-/** Returns the table as Markdown lines: by format and set, by format, and in total. */
 function table(rows) {
   const bySet = grouped(rows, ({ kind, set }) => `${kind}, ${set}`)
     .sort(([a], [b]) => (a < b ? -1 : 1));
@@ -121,16 +117,12 @@ function table(rows) {
   return [HEAD, HEAD.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`);
 }
 
-/**
- * Returns why only one side shows a file, in that side's message without numbers, so that reasons
- * can be grouped.
- */
+/** Returns why only one program shows a file, without numbers, so that reasons can be grouped. */
 function said({ ours, theirs }) {
   if (!ours.shown) return `${ours.kind}: ${ours.reason}`.replace(/\d+/g, "N");
   return theirs.fate ?? (theirs.loaded ? "blank in Chromium" : "not loaded by Chromium");
 }
 
-/** Returns a short label for a file's difference. */
 function whatOf(row) {
   if (isMissing(row)) return "chromium_alone";
   return isExtra(row) ? "ours_alone" : "far";

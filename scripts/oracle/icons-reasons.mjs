@@ -1,7 +1,5 @@
-// Names the intended differences between our pictures and Chromium's. Each has a meaning and a test
-// that recognizes it from the file and both results. This list is closed: a difference without a
-// name is an error, and the first name that matches wins. EXIF orientation needs no name because
-// both sides apply it.
+// Names the intended differences between our pictures and Chromium's. The list is closed: a
+// difference without a name is an error, and the first name that matches wins.
 
 /** Two pictures within this many levels out of 255 look identical. */
 export const NEAR = 3;
@@ -115,7 +113,7 @@ export const REASONS = [{
   told: (row) => !isSvg(row) && row.decoding <= NEAR,
 }];
 
-/** Returns the name of the reason for a difference, or null if it has none. */
+/** Returns the name of the reason for a difference, or null. */
 export function reasonOf(row) {
   return REASONS.find(({ told }) => told(row))?.name ?? null;
 }

@@ -5,9 +5,8 @@
 #   scripts/oracle/icons-sheet.sh [FOLDER]
 #
 # FOLDER contains icons in directories by format. The default is the corpus' icons. Writes
-# target/icons-sheet: one page per format, merged.html (icons whose colours a palette merges, the
-# largest difference first), and, if Chromium is installed, a picture of the start of each page.
-# Also writes and prints compared.txt: a table by format, the worst differences, the rejected files.
+# target/icons-sheet: one page per format, and merged.html with the icons whose colours a palette
+# merges, the largest difference first.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

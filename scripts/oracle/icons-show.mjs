@@ -27,7 +27,7 @@ export async function show(source, isSvg, { fittedSide, maxSide, averagedSide, p
     const rgba = context.getImageData(0, 0, width, height).data;
     return { rgba, png: async () => base64(await canvas.convertToBlob()) };
   };
-  // Draw the SVG several times larger and average the sRGB values in each cell.
+  // The SVG is drawn several times larger, and the sRGB values in each cell are averaged.
   const averaged = (width, height) => {
     const row = width * averagedSide;
     const { rgba } = draw(image, row, height * averagedSide);
@@ -41,7 +41,8 @@ export async function show(source, isSvg, { fittedSide, maxSide, averagedSide, p
     return Uint8ClampedArray.from(sums, (sum, i) =>
       i % 4 === 3 ? sum / averagedSide ** 2 : sum / Math.max(sums[i | 3], 1));
   };
-  // Weight a raster's pixels by the area that they share with each target pixel, in linear light.
+  // A raster's pixels are weighted by the area that they share with each target pixel, in linear
+  // light.
   const areaMean = ({ rgba }, sides, targets) => {
     const [across, down] = sides.map((side, axis) => Array.from({ length: side }, (_, i) => {
       const [from, to] = [i, i + 1].map((edge) => edge * targets[axis] / side);

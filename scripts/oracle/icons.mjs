@@ -2,22 +2,24 @@
 //
 //     node scripts/oracle/icons.mjs FILES.tsv CACHE [JOBS]
 //
-// FILES.tsv is written by icons-files.mjs. JOBS browsers fill CACHE with the files that it lacks
+// icons-files.mjs writes FILES.tsv. JOBS browsers fill CACHE with the files that it lacks
 // (icons-cache.mjs), and the last line on stdout is the cache's key. The result for each file has
-// these fields: loaded (`load` fired instead of `error`), decoded (`img.decode()` succeeded), width
-// and height (natural), blank (all pixels are transparent, or there is nothing to draw), and
-// fitted: the picture that the browser draws at 32x32 pixels, {width, height, rgba: straight RGBA}.
-// This picture keeps its aspect ratio; a raster is never enlarged, and an SVG always is. `averaged`
-// is the same picture by another method: an SVG is drawn 8 times larger and each 8x8 block
-// averaged; a raster larger than 32x32 is reduced by the area mean in linear light. For a raster we
-// also keep PNGs: `managed` in its natural size if that is at most 2048, and `raw` without the
-// colour profile if this makes a difference.
+// these fields:
 //
-// Invariants: a file is identified by its bytes alone; the browser loads it from loopback, and
-// nothing else; if a file crashes the browser or exceeds its time limit, it counts as not shown.
-// For an ICO the browser shows the largest entry, and among equal sizes the one with most bits, at
-// any drawn size, because its decoder sorts the directory this way. For an animation it shows the
-// first frame.
+//   loaded: whether `load` fired instead of `error`
+//   decoded: whether `img.decode()` succeeded
+//   width, height: natural dimensions
+//   blank: whether all pixels are transparent or there is nothing to draw
+//   fitted: the picture that the browser draws at 32x32 pixels, {width, height, rgba: straight
+//     RGBA}. It keeps the aspect ratio. Rasters are never enlarged, and SVGs always are.
+//   averaged: the same picture by another method. An SVG is drawn 8 times larger, and each 8x8
+//     block is averaged. A larger raster is reduced by the area mean in linear light.
+//   managed: a PNG of a raster in natural size, if that is at most 2048
+//   raw: the same without the colour profile, if this makes a difference
+//
+// A file that crashes the browser or exceeds its time limit counts as not shown. For an ICO the
+// browser shows the largest entry, and among equal sizes the one with most bits. For an animation
+// it shows the first frame.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -31,9 +33,7 @@ import { LIMITS, show } from "./icons-show.mjs";
 const BATCH = 16;
 /** A browser is closed after this many files because its memory grows. */
 const BROWSER_FILES = 5_000;
-/**
- * The browser is killed after this time: some files would exhaust memory before the call's limit.
- */
+/** Time limit for a batch in milliseconds. Some files exhaust memory before `show` times out. */
 const BATCH_MS = 60_000;
 const OPTIONS = ["--force-color-profile=srgb"];
 
@@ -48,7 +48,6 @@ export function cacheKey(program) {
   return `chromium-${version}-${asked.slice(0, 8)}`;
 }
 
-/** Serves an empty page, and each file as /NUMBER. */
 async function serve(paths) {
   const server = http.createServer((request, response) => {
     const number = /^\/(\d+)$/.exec(request.url)?.[1];
@@ -61,7 +60,6 @@ async function serve(paths) {
   return { address: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
 }
 
-/** One browser, which is restarted when it exits. */
 class Shower {
   constructor(program, address, paths) {
     Object.assign(this, { program, address, paths, browser: null, page: null, shown: 0 });
@@ -97,7 +95,6 @@ class Shower {
     }
   }
 
-  /** Returns the browser's result for each file. */
   async show(numbers) {
     try {
       const all = await this.#ask(numbers);
@@ -123,7 +120,6 @@ class Shower {
   }
 }
 
-/** Shows the files that the cache lacks. */
 async function fill(cache, program, files, jobs) {
   const missing = [...new Map(files.map(({ sha256: key, path }) => [key, path]))]
     .filter(([key]) => !cache.has(key));

@@ -7,15 +7,14 @@
 #
 # Compares the files below each FOLDER and in the sets NAMES: names in
 # scripts/oracle/icons-sets.lock separated by commas, or svg, raster or all. Without FOLDER and
-# NAMES, compares the corpus' icons. From each kind in a directory or set, N files are compared,
-# chosen by S, or all. Chromium shows a file once per browser version: results are cached in --cache
-# (target/icons-oracle/cache), which also lets an interrupted run resume. --jobs is the number of
-# concurrent browsers (1).
+# NAMES, compares the corpus' icons. --sample compares N files of each kind in a directory or set,
+# chosen by S. Chromium's results are cached in --cache (target/icons-oracle/cache), so an
+# interrupted run can resume. --jobs is the number of concurrent browsers (1).
 #
 # Writes target/icons-oracle: compared.txt, which is also printed, and differing.tsv with a line for
-# each file that differs. Fails if a difference has no name in icons-reasons.mjs: a file that only
-# one side shows, or pixels that are more than 10 of 255 levels apart. Also fails if less than 99 %
-# of the rasters without a name are decoded within 3 levels.
+# each file that differs. Fails if a difference has no name in icons-reasons.mjs: only one program
+# shows a file, or pixels are more than 10 of 255 levels apart. Also fails if less than 99 % of the
+# rasters without a name are decoded within 3 levels.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -33,9 +32,9 @@ while [ $# -gt 0 ]; do
             declare "${1#--}=$2"
             shift
             ;;
-        -*) die "no option is called $1 (the head of $0 lists them)" ;;
+        -*) die "unknown option $1: see the comment at the start of $0" ;;
         *)
-            [ -d "$1" ] || die "no folder: $1"
+            [ -d "$1" ] || die "no such directory: $1"
             folders+=("$(basename "$(realpath "$1")")=$(realpath "$1")")
             ;;
     esac

@@ -1,5 +1,4 @@
-// Tests the icon oracle without a browser or a network: files made here, results for both sides,
-// and the oracle's verdict.
+// Tests the icon oracle with generated files and results, without a browser or a network.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -22,14 +21,13 @@ after(() => rmSync(folder, { recursive: true }));
 const PNG = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 const SVG = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 4"/>');
 
-/** Returns a picture in one colour. */
 function plain(red, green, blue, alpha = 255) {
   const pixels = Array.from({ length: 16 }, () => [red, green, blue, alpha]);
   return { width: 4, height: 4, rgba: Buffer.from(pixels.flat()) };
 }
 const GREY = plain(100, 100, 100);
 
-/** Returns a file's row. By default both sides show a grey picture. */
+/** Returns the row of a file that both programs show as a grey picture by default. */
 function row({ bytes = PNG, name = "a", theirs = {}, ours = {}, ...pictures } = {}) {
   const kind = kindOf(bytes);
   return rowOf({

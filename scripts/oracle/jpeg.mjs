@@ -8,10 +8,9 @@
 // and of djpeg for each file, prints a table, and fails if a sample differs. Pictures have at most
 // 32 pixels per side, so that they are not scaled.
 //
-// A file that ends early is shown as in a browser, without its missing rows, so only the rows that
-// are shown are compared. djpeg treats the end of a progressive file as the end of its scans, and
-// each version smooths it differently. Differences in damaged progressive files are therefore
-// counted but do not fail (docs/decisions/0134).
+// Only the rows that are shown of a truncated file are compared. Differences in damaged progressive
+// files are counted but do not fail, because each version of djpeg smooths the end of such a file
+// differently (docs/decisions/0134).
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -34,7 +33,7 @@ const RESTARTS = ["", "1B", "3B", "1"];
 const DAMAGES = ["flip", "drop", "insert", "cut"];
 const MAX_BUFFER = 1 << 26;
 
-/** Returns a function that yields integers below its argument: xorshift32 (Marsaglia 2003). */
+/** A random number generator: xorshift32 (Marsaglia 2003). */
 function numbers(seed) {
   let state = Math.imul(seed, 0x9e3779b9) | 1;
   return (below) => {
@@ -45,7 +44,6 @@ function numbers(seed) {
   };
 }
 
-/** Returns a PPM picture with gradients, a disc and noise. */
 function picture(width, height) {
   const below = numbers(width * 1000 + height);
   const pixels = Array.from({ length: width * height }, (_, at) => {
@@ -70,7 +68,6 @@ function encode(ppm, scans, sampling, restart, script) {
   return done.status === 0 ? done.stdout : null;
 }
 
-/** Returns a copy with damaged scan data. */
 function damaged(file, damage, below) {
   const start = file.indexOf(Buffer.from([0xff, 0xda])) + 14;
   const at = start + below(Math.max(file.length - 10 - start, 1));
@@ -120,7 +117,6 @@ function reference(path) {
   return { width: Number(width), height: Number(height), rgb };
 }
 
-/** Returns how our picture differs, or null if it does not. */
 function unlike(ours, theirs) {
   if (!ours !== !theirs) return ours ? "only ours" : "only libjpeg's";
   if (!ours) return null;
@@ -134,7 +130,6 @@ function unlike(ours, theirs) {
   return null;
 }
 
-/** Returns whether this difference is intended. */
 function isMeant(damage, order, difference) {
   if (damage === "whole" || difference === "sides") return false;
   if (order === "progressive") return true;

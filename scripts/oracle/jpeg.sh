@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Compares EveryTab's decoded JPEGs with libjpeg-turbo's, sample by sample, for each scan order,
-# sampling, restart interval and size, intact and damaged. Fails if a sample differs, except for
-# intended differences (scripts/oracle/jpeg.mjs). Writes target/jpeg-oracle.
+# Compares EveryTab's decoded JPEGs with libjpeg-turbo's (scripts/oracle/jpeg.mjs). Writes
+# target/jpeg-oracle.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

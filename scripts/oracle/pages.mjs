@@ -1,8 +1,7 @@
-// Compares the output of `everytab-worker inspect` for recorded pages with Chromium. Invariants:
-// each page is served on loopback under its own address, with its recorded Content-Type and
-// `script-src 'none'` (scripting is enabled, but nothing runs); every other request gets an empty
-// response. This script reads archives with its own code, so that the code under test does not
-// influence the pages that it serves.
+// Compares the output of `everytab-worker inspect` for recorded pages with Chromium. Each page is
+// served on loopback under its own address with its recorded Content-Type, and no script runs. This
+// script reads archives with its own code, so that the code under test does not influence the
+// pages.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
@@ -41,10 +40,7 @@ function inspect(...args) {
   return lines.toString().split("\n").filter(Boolean).map((line) => JSON.parse(line));
 }
 
-/**
- * Returns the header fields in lower case, the first for each name, and the offset where the header
- * ends.
- */
+/** Returns the first header field for each name, and the offset where the header ends. */
 function readHead(bytes, start) {
   const fields = new Map();
   let at = bytes.indexOf(10, start) + 1;
@@ -82,12 +78,10 @@ function decoded(body, coding) {
     if (/deflate/i.test(coding)) return zlib.inflateSync(body, options);
     if (/br/i.test(coding)) return zlib.brotliDecompressSync(body);
   } catch {
-    // This field does not describe the body.
   }
   return body;
 }
 
-/** Returns the HTTP message in the record at `offset`. */
 function message(archive, offset, end) {
   let record = archive.subarray(offset, end);
   if (record[0] === 0x1f) {
@@ -125,7 +119,7 @@ function plain(paths) {
   }));
 }
 
-/** A server for http and https that sends each document once. */
+/** A server that sends each document once. */
 async function serve() {
   const server = { next: null };
   const answer = (request, response) => {
@@ -134,7 +128,7 @@ async function serve() {
     if (request.headers.host !== host || request.url !== pathname + search) {
       return response.writeHead(204).end();
     }
-    // Send it once, because otherwise a page that refreshes itself would reload.
+    // Otherwise a page that refreshes itself would reload.
     server.next = null;
     response.writeHead(200, {
       "content-type": Buffer.from(document.contentType, "latin1").toString("latin1"),
@@ -187,7 +181,6 @@ function isUrl(text) {
 
 const PARSED = "location.href !== 'about:blank' && document.readyState !== 'loading'";
 
-/** Returns the browser's result for a document. */
 async function ask(page, server, document) {
   await page.open("about:blank");
   document.address = new URL(document.line.url);
@@ -223,7 +216,6 @@ if (!program) {
   console.error("oracle: skipped: no chromium is installed");
   process.exit(0);
 }
-/** Uses generated pages instead of recorded ones: `SOUP=1000 SEED=1`. */
 function generated(count, seed) {
   const paths = soup(count, seed).map((html, i) => {
     const path = join(secrets, `soup-${seed}-${i}.html.gz`);

@@ -1,9 +1,8 @@
 // Compares the text that `everytab-worker inspect text` finds in recorded pages with a browser's
-// innerText. Invariants: pages are served on loopback in UTF-8, without style sheets, pictures and
-// scripts, so that only attributes hide content. Content that the product omits on purpose (form
-// fields, drawings, formulas, and preformatted blocks, which may be drawings) is removed from the
-// browser's page and from ours before the comparison. Words are compared as a multiset: the
-// agreement is the harmonic mean of precision and recall.
+// innerText. Pages are served without style sheets, pictures and scripts, so that only attributes
+// hide content. Content that the product omits on purpose, such as form fields and formulas, is
+// removed from both before the comparison. The agreement is the harmonic mean of precision and
+// recall of the words.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -37,7 +36,7 @@ function filesBelow(folder) {
   }).sort();
 }
 
-/** Returns the page in UTF-8 without its preformatted blocks, which both sides then read. */
+/** Reads a page without its preformatted blocks. */
 function read(path) {
   const body = zlib.gunzipSync(readFileSync(path));
   const line = JSON.parse(execFileSync(inspector, ["inspect", "page", path],
@@ -57,10 +56,6 @@ const UNSEEN =
 const words = (text) => text.replace(UNSEEN, "")
   .split(/[\s\u0085]+/).filter(Boolean);
 
-/**
- * Returns the harmonic mean of precision and recall for two multisets of words, and some words that
- * differ.
- */
 function agreement(left, right) {
   const counts = new Map();
   for (const word of left) counts.set(word, (counts.get(word) ?? 0) + 1);
@@ -88,7 +83,7 @@ const isWanted = (path) =>
 const paths = filesBelow(join(corpus, "html")).filter(isWanted);
 const folder = mkdtempSync(join(tmpdir(), "everytab-oracle-"));
 const pages = paths.map((path, i) => {
-  // A preformatted block may be a drawing for one side and text for the other.
+  // A preformatted block may be a drawing for one program and text for the other.
   const html = read(path).toString()
     .replace(/<(pre|listing|xmp)\b[^>]*>[\s\S]*?<\/\1\s*>/gi, "<hr>");
   const copy = join(folder, `${i}.html`);

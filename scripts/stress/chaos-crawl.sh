@@ -7,15 +7,13 @@
 #       scripts/stress/chaos-crawl.sh
 #
 # The tests are built in release mode, because a large crawl takes long otherwise. If BUILT is set,
-# the programs from `make test` run instead. Each test ends at the latest when nothing has changed
-# for four minutes.
+# the programs from `make test` run instead.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export FAULTS="${FAULTS:-200}" HOSTS="${HOSTS:-2000}" PAGES="${PAGES:-200000}"
 export CHAOS_SEED="${CHAOS_SEED:-$((RANDOM * 32768 + RANDOM))}"
 tests=(--release --package everytab-worker)
-# Use the programs that `make test` has built.
 [ -z "${BUILT:-}" ] || tests=(--workspace)
 for name in \
     chaos::crawls::two_crawls_whose_workers_are_killed_every_five_seconds_ask_no_host_early \

@@ -5,9 +5,7 @@
 #
 #   ROUNDS=10 FAULTS=200 HOSTS=20000 CHAOS_SEED=1 scripts/stress/chaos.sh [test runner's options]
 #
-# ROUNDS=0 skips the repetition, FAULTS=0 skips the chaos tests. The small tests are selected by
-# words in their names. Every test ends by itself, even if nothing happens any more. Stops at the
-# first round or test that fails.
+# ROUNDS=0 skips the repetition, FAULTS=0 skips the chaos tests. Stops at the first failure.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -30,7 +28,7 @@ for round in $(seq "$rounds"); do
 done
 
 [ "$FAULTS" != 0 ] || exit 0
-# Use cargo's own test runner, because it shows the test's output and has no time limit.
+# cargo's own test runner shows the test's output and has no time limit.
 chaos_test() {
     say "$1, CHAOS_SEED=$CHAOS_SEED"
     CHAOS_LONG=1 cargo test --quiet --locked --workspace --test scan -- \

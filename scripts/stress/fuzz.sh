@@ -4,9 +4,8 @@
 #
 #   FUZZ_SECONDS=600 scripts/stress/fuzz.sh [TARGET...]
 #
-# If recorded files exist in ../shared/corpus, they are the seeds, unpacked if a target needs their
-# content. Otherwise libFuzzer starts with nothing. Its corpus is stored in fuzz/corpus, failing
-# inputs in fuzz/artifacts (git ignores both).
+# If recorded files exist in ../shared/corpus, they are the seeds. libFuzzer's corpus is stored in
+# fuzz/corpus, and failing inputs in fuzz/artifacts.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -31,7 +30,7 @@ copies() {
     done < <(find "$@" -type f 2>/dev/null | head -n 500)
 }
 
-# The files of the public robots.txt suite, each after a line that replaces the path.
+# Each file of the public robots.txt suite follows a line that replaces the path.
 robots() {
     command -v node >/dev/null || return 0
     node -e '
@@ -43,7 +42,6 @@ robots() {
     ' "$1"
 }
 
-# Writes one sitemap in each format.
 sitemaps() {
     local url='https://a.example/1'
     printf '<urlset><url><loc>%s</loc><x:link rel="alternate" href="%s"/></url></urlset>' \
@@ -55,7 +53,6 @@ sitemaps() {
     gzip -c "$1/urlset" >"$1/gzip"
 }
 
-# Writes the quoted strings in pages that start with this prefix, one per file.
 urls() {
     find "$corpus/html" -name '*.html.gz' -print0 2>/dev/null | head -z -n 300 |
         xargs -0 -r gzip -dc | grep --text --only-matching "[\"']$2[^\"' ]\{0,4000\}[\"']" |
@@ -97,10 +94,10 @@ for one in "${targets[@]}"; do
         icon | icon_avif | icon_cost) heap=(env MALLOC_MMAP_THRESHOLD_=16384) ;;
         *) heap=() ;;
     esac
-    # An input may take at most 10 s, because pages and icons have time limits and a slow input is a
-    # bug. --release: fuzz/Cargo.toml specifies for each crate which assertions are enabled. We use
-    # no sanitizer, because our core has no unsafe code, and panics, hangs and excessive memory are
-    # found faster without one.
+    # An input may take at most 10 s, because pages and icons have time limits and a slow input
+    # is a bug. --release: fuzz/Cargo.toml specifies for each crate which assertions are
+    # enabled. Our core has no unsafe code, and panics, hangs and excessive memory are found
+    # faster without a sanitizer.
     ${heap[@]+"${heap[@]}"} cargo +nightly fuzz run --release --sanitizer none \
         "$one" "fuzz/corpus/$one" "$seeds" -- \
         -max_total_time="${FUZZ_SECONDS:-60}" -timeout=10 -rss_limit_mb=4096 -max_len=262144 \

@@ -10,7 +10,7 @@
 
 install_python_programs schemathesis scripts/stress/requirements.txt
 export SCHEMATHESIS="$target/schemathesis/bin/schemathesis"
-[ -x "$SCHEMATHESIS" ] || die "no $SCHEMATHESIS"
+[ -x "$SCHEMATHESIS" ] || die "$SCHEMATHESIS is missing"
 say "${SECONDS_A_KEY:-120} s a key: $(circumstances)"
 scripts/in-memory.sh "$target/debug/with-postgres" cargo test --quiet --locked --workspace \
     --test scan -- --ignored --nocapture --exact \

@@ -4,10 +4,9 @@
 #
 #   MINUTES=30 IN_FLIGHT=5000 URLS=40000 HOSTS=16000 scripts/stress/soak-icons.sh
 #
-# Every CHANGE seconds (45) the servers are killed and return as another internet: names that
-# answered immediately now do not connect, never finish or do not speak TLS, and the reverse. Prints
-# one line per minute. The last lines compare the maximum values in the last and the second third of
-# the run. Fails if a value grew by more than a fifth.
+# Every CHANGE seconds (45) the servers are replaced by another internet, in which other names fail.
+# Fails if a maximum in the last third of the run exceeds that of the second third by more than a
+# fifth.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

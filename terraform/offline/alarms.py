@@ -2,10 +2,10 @@
 fleet that obeys them. Tests which alarm fires in which case, and that a stopped fleet can be
 started again.
 
-According to AWS's documentation, an alarm evaluates its last periods. If some have no data, earlier
-periods replace them, and any that are still missing count as treat_missing_data says. Most actions
-happen once, when the state changes. An Auto Scaling group's policy is repeated each minute while
-the state lasts. The real packaging/lib/publish-counts computes the counts.
+The rules are those in AWS's documentation: if an alarm's last periods have no data, earlier periods
+replace them, and any that are still missing count as treat_missing_data says. Actions happen when
+the state changes, but an Auto Scaling group's policy is repeated each minute while the state lasts.
+packaging/lib/publish-counts computes the counts.
 """
 import importlib.machinery
 import importlib.util
@@ -33,8 +33,6 @@ def key_of(namespace, name, dimensions):
 
 
 class Metrics:
-    """The published values, by metric and minute."""
-
     def __init__(self):
         self.values = {}
 
@@ -118,7 +116,6 @@ class Account:
         self.metrics.put(key_of(namespace, name, dimensions), self.minute, value)
 
     def tick(self):
-        """Advances by a minute."""
         self.minute += 1
         for alarm in self.alarms:
             before, alarm.state = alarm.state, alarm.evaluate(self.metrics, self.minute)
@@ -134,7 +131,6 @@ class Account:
 
 
 def publisher(folder):
-    """Returns the module of publish-counts."""
     path = os.path.join(folder, "lib", "publish-counts")
     loader = importlib.machinery.SourceFileLoader("publish_counts", path)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("publish_counts", loader))
@@ -175,7 +171,6 @@ class Fleet:
         return None if minute is None else (self.BEGAN + timedelta(minutes=minute)).isoformat()
 
     def status(self):
-        """Returns the document that `scan status --json` prints."""
         left = self.jobs - self.done
         outstanding = 0 if self.finished is not None else left
         workers = [{"leases": 4}] * (self.account.size if self.holds() else 0)
@@ -187,7 +182,6 @@ class Fleet:
             "stages": [
                 {"kind": "icon", "outstanding": icons, "done": self.done, "discarded": self.discarded,
                  "leased": min(icons, 4 * len(workers))},
-                # Each shard has one of these after its icons.
                 {"kind": "bundle-shard", "outstanding": icons, "done": 0, "discarded": 0, "leased": 0},
                 {"kind": "map", "outstanding": min(self.late, outstanding), "done": 0, "discarded": 0,
                  "leased": 0}],
@@ -268,7 +262,7 @@ def rules(of, counts):
             ("IconsFail", 10, set_(failing=90)),
             # A small fleet completes fewer shards.
             ("IconsFail", 15, set_(failing=90, every=3)),
-            # This happens after a retry, which removes its jobs' counts.
+            # A retry removes its jobs' counts.
             ("IconsFail", 15, set_(failing=90, icons=0, lost=0)),
             ("DatabaseNearlyFull", 5, set_(free=9 * GIB)),
             ("ScanWithoutWorkers", 12, set_(cut_off=True)),
@@ -343,7 +337,6 @@ def recovers(of, counts):
 
 
 def faults(of, folder):
-    """Returns all faults in a state's alarms. `folder` contains publish-counts."""
     module = publisher(folder)
     yield from quiet(of, module.counts)
     yield from rules(of, module.counts)

@@ -15,7 +15,6 @@ MACHINE_METRICS = {"CPUUtilization", "NetworkIn", "NetworkOut"}
 
 
 def resources(state):
-    """Returns all resources in a terraform state, by address."""
     found, modules = {}, [state["values"]["root_module"]]
     while modules:
         module = modules.pop()
@@ -35,7 +34,6 @@ def reader(state):
 
 
 def named(address):
-    """Returns a resource's name in its module: its key if it has one, otherwise its name."""
     return re.search(r'([\w-]+)(?:\[\d+\])?(?:"\])?$', address)[1].replace("-", "_")
 
 
@@ -97,9 +95,8 @@ def doors(of):
             yield f"{address}: rules of its own"
 
 
-# Who may assume a role, and what it may do with each bucket. Other rights are a fault. A
-# machine in the fleet has no rights to buckets, because only the role that it passes on has
-# these.
+# Who may assume a role, and what it may do with each bucket. A machine in the fleet has no
+# rights to buckets, because only the role that it passes on has these.
 TAKERS = {"worker": "ec2.amazonaws.com", "console": "ec2.amazonaws.com", "scanner": "worker",
           "publisher": "console"}
 WRITES = {
@@ -112,7 +109,6 @@ DELETES = {"console": {"site/*", "archive/*", "kept/.doctor/*", "kept/backups/*/
 # Objects in the scan's own buckets that jobs read.
 READS = {"archive/archive/*", "archive/.everytab/*", "site/scans/*", "site/.everytab/*",
          "site/manifest.json"}
-# AWS actions that do not apply to a single resource.
 FOR_ALL = {"ssm:UpdateInstanceInformation", "cloudwatch:PutMetricData",
            "ssmmessages:CreateControlChannel", "ssmmessages:CreateDataChannel",
            "ssmmessages:OpenControlChannel", "ssmmessages:OpenDataChannel"}
@@ -232,7 +228,6 @@ def settings(text):
 
 
 def machines(of):
-    """Returns the user data for the workers and the console."""
     for address, template in of("aws_launch_template"):
         yield address, base64.b64decode(template["user_data"]).decode()
     for address, instance in of("aws_instance"):
@@ -343,7 +338,6 @@ def brake(of):
 
 
 def goes(of):
-    """Checks that the workers can leave, and that Postgres is destroyed with its scan."""
     for address, group in of("aws_autoscaling_group"):
         if group["min_size"] != 0 or group["desired_capacity"] != group["max_size"] \
                 or not group["force_delete"]:
@@ -354,7 +348,6 @@ def goes(of):
 
 
 def watched(of):
-    """Checks that there are alarms for Postgres's disk, credits and connections."""
     named = {alarm["metric_name"] for _, alarm in of("aws_cloudwatch_metric_alarm")}
     missing = {"FreeStorageSpace", "CPUSurplusCreditBalance", "DatabaseConnections"} - named
     if missing:
@@ -371,7 +364,6 @@ def manners(of):
 
 
 def faults(state, folder):
-    """Returns all faults. `folder` contains the programs that the machines run."""
     of = reader(state)
     for check in (bucket_policies, public_access, doors, roles, gateway, latest, user_data, startup,
                   stopping, money, brake, goes, watched, manners):

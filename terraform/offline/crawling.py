@@ -32,7 +32,6 @@ RIGHTS = {
 }
 TAKERS = {"crawl_machine": "ec2.amazonaws.com", "api_machine": "ec2.amazonaws.com",
           "crawl_console": "ec2.amazonaws.com", "crawler": "crawl_machine", "api": "api_machine"}
-# Addresses that a crawler's machine and the other machines may connect to.
 WAYS_OUT = {"crawler": applied.WAYS_OUT, "api": {("tcp", 443), ("tcp", 5432)},
             "crawl-console": {("tcp", 443), ("tcp", 5432)}}
 ALARMS = {"due-hosts-high": "DueHostsPerWorker", "no-live-workers": "LiveWorkers",
@@ -41,8 +40,7 @@ ALARMS = {"due-hosts-high": "DueHostsPerWorker", "no-live-workers": "LiveWorkers
           "database-credits": "CPUSurplusCreditBalance"}
 # For these alarms, missing data is as bad as the worst value.
 NEVER_SILENT = {"no-live-workers", "api-down"}
-# Files in each role's user data, with the Unix group that may read each, and the target that it
-# starts.
+# The Unix group that may read each file in a role's user data, and the target that it starts.
 FILES = {
     "crawl": {"crawl.env": "everytab-crawl", "broker.env": "everytab-broker",
               "crawl-token.env": "everytab-crawl", "group.env": "everytab-broker"},
@@ -115,7 +113,6 @@ def doors(of):
 
 
 def machines(of):
-    """Checks each machine's role, user data, group and profile."""
     for _, template in of("aws_launch_template"):
         yield "crawl", base64.b64decode(template["user_data"]).decode(), \
             template["network_interfaces"][0]["security_groups"], template["iam_instance_profile"][0]["arn"]
@@ -165,7 +162,7 @@ def settings(role, files, text):
 
 
 def watched(of):
-    """Checks that each alarm exists, uses its metric and notifies somebody."""
+    """Checks that each alarm exists, uses its metric and notifies the operator."""
     found = {}
     for address, alarm in of("aws_cloudwatch_metric_alarm"):
         key = re.search(r'\["(.*)"\]$', address)[1]
@@ -228,8 +225,6 @@ def gateway(of):
 
 
 def faults(state, folder):
-    """Returns all faults in a state's crawl service. `folder` contains the programs that the
-    machines run."""
     found = {address: one for address, one in applied.resources(state).items()
              if address.startswith("module.crawling[0].")}
 

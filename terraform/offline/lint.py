@@ -22,7 +22,6 @@ def plain(text):
 
 
 def declarations(document):
-    """Returns a file's declarations as (kind, name, body)."""
     for kind in ("variable", "output", "resource", "data", "module"):
         for block in document.get(kind, []):
             for label, body in block.items():

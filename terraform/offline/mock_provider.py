@@ -23,14 +23,12 @@ import grpc
 import msgpack
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# The zones in an account, in no particular order, with their IDs. One of them has no instances.
+# Availability zones and their IDs, in no particular order. use1-az3 lacks the fleet's instances.
 ZONES = {"us-east-1d": "use1-az6", "us-east-1a": "use1-az3", "us-east-1f": "use1-az5",
          "us-east-1c": "use1-az2", "us-east-1b": "use1-az1", "us-east-1e": "use1-az4"}
 UNKNOWN = msgpack.ExtType(0, b"\x00")
 NESTING = {"single": 1, "list": 2, "set": 3, "map": 4, "group": 5}
 
-
-# Protocol buffers, as far as this protocol needs them.
 
 def number_bytes(number):
     out = bytearray()
@@ -99,8 +97,6 @@ def is_unknown(value):
     return isinstance(value, msgpack.ExtType)
 
 
-# Schemas.
-
 def schema_bytes(block):
     out = b""
     for name, attribute in sorted(block.get("attributes", {}).items()):
@@ -117,7 +113,6 @@ def schema_bytes(block):
 
 
 def made_up(kind, path):
-    """Returns an invented value of a type."""
     name = path[-1]
     if kind == "string":
         if name.endswith("arn"):
@@ -173,7 +168,6 @@ CALLED = {
 
 
 def call(kind, value, prior):
-    """Sets a new resource's computed names."""
     for name, form in CALLED.get(kind, {}).items() if prior is None else ():
         value[name] = form.format(**value) if isinstance(form, str) else form
     return value
@@ -187,7 +181,6 @@ def complaint(summary, detail, path):
 
 
 def complaints(kind, block, value, path):
-    """Returns the errors in a configuration that terraform's core accepts."""
     if not isinstance(value, dict):
         return
     for name, attribute in block.get("attributes", {}).items():

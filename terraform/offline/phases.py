@@ -2,13 +2,11 @@
 """Tests the two phases: phases.py TERRAFORM PACKAGING months|service, run in a copy of terraform/
 under mock_provider.py.
 
-This applies hosting. Scanning with 4 workers must only add resources, and planning the same again
-must be empty. A plan that would destroy the scan without its name, or change its crawl, must be
-rejected. Turning scanning off must remove only scanning. Neither may change hosting. Then a second
-month does the same in an account that remembers the first. With `service` instead of `months`, a
-crawl service is created, exists next to a planned scan and is destroyed, without changing hosting,
-and it cannot be destroyed by accident. While everything is applied, applied.py, alarms.py and
-crawling.py check the state. PACKAGING is the directory with the machines' programs.
+Applying scanning after hosting must only add resources, and turning it off must remove only these.
+A plan that would destroy the scan without its name, or change its crawl, must be rejected. A second
+month does the same in an account that remembers the first. With `service`, a crawl service is
+created, exists next to a planned scan and is destroyed. While everything is applied, applied.py,
+alarms.py and crawling.py check the state. PACKAGING is the directory with the machines' programs.
 """
 import json
 import re
@@ -64,13 +62,13 @@ def expect(holds, what, changes):
         sys.exit(f"phases: {what}, but: {json.dumps(changes, indent=2)}")
 
 
-# What a machine needs from its first minute to its last. terraform creates and destroys in this
-# order, which a resource's values do not show.
+# The resources that a machine needs from its first minute to its last. terraform creates and
+# destroys in this order, which a resource's values do not show.
 NEEDED = {"aws_iam_role_policy.this", "aws_route.internet",
           "aws_route_table_association.public", "aws_vpc_endpoint.s3",
           "aws_vpc_security_group_egress_rule.database",
           "aws_vpc_security_group_ingress_rule.database"}
-# Types with the same architecture and so many cores that the account's quota is too small.
+# Types with so many cores that the account's quota is too small.
 LARGER = ["-var", 'instance_types=["c7g.2xlarge", "c8g.2xlarge", "m7g.2xlarge", "m6g.2xlarge"]']
 
 
@@ -168,7 +166,6 @@ def service(*more, most=4):
 
 
 def crawl_service():
-    """Tests a crawl service from its creation to its destruction."""
     _, started = plan(*service())
     expect(only(started, "create", "module.crawling[0]."), "crawling only adds", started)
     refused("more crawlers than the account has cores for", "take 800 spot cores of 640 (quota "

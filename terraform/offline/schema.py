@@ -33,7 +33,7 @@ MAPS = {"cdktf.StringMap": ["map", "string"], "cdktf.NumberMap": ["map", "number
         "cdktf.StringListList": ["list", ["list", "string"]]}
 SECRET = re.compile(r"(master_)?(user_)?password|secret_string|secret_key|auth_token"
                     r"|private_key(_pem)?|token|access_key")
-# The service whose model describes a resource type; all others are EC2's.
+# All other resource types are EC2's.
 SERVICES = {"aws_cloudfront_": "cloudfront", "aws_s3_": "s3", "aws_db_": "rds", "aws_iam_": "iam",
             "aws_autoscaling_": "autoscaling", "aws_budgets_": "budgets",
             "aws_cloudwatch_metric": "cloudwatch", "aws_cloudwatch_log": "logs",

@@ -1,4 +1,4 @@
-# What may not be said, and is refused before anything is planned.
+# These values must be rejected before anything is planned.
 
 variables {
   ami_id       = "ami-0123456789abcdef0"

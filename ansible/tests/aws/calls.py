@@ -22,7 +22,6 @@ class Unknown(Exception):
 
 
 def of_request(service, method, host, path, query, headers, body):
-    """Returns the calls that one HTTP request makes. The list is never empty."""
     if service == "s3":
         return s3_calls(method, host, path, query, headers, body)
     if service == "cloudfront":
@@ -49,8 +48,6 @@ def service_of_name(host):
     name = host.split(":")[0].removesuffix(".amazonaws.com")
     return "s3" if re.search(r"(^|\.)s3(\.[a-z0-9-]+)?$", name) else name.split(".")[0]
 
-
-# S3
 
 def s3_place(host, path):
     name = host.split(":")[0]
@@ -115,8 +112,6 @@ def s3_action(method, has_key, asked):
     }
     return known[method]
 
-
-# Other services
 
 def cloudfront_calls(method, path):
     """Returns the calls for CloudFront's REST paths: /2020-05-31/distribution/ID/invalidation[/ID].

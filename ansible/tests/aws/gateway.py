@@ -1,12 +1,10 @@
 """A gateway to AWS for the boot test: TLS under AWS's names, permissions, a record of all calls,
-and injected faults. moto is behind it.
+and injected faults.
 
-moto accepts every caller. This gateway rejects a request unless the caller's policies allow it, as
-AWS does. The signature's access key identifies the caller, and a session's key is valid only
-together with its token. Each request by a principal is recorded with the statements that allowed
-it. Signatures are not verified.
-
-As in S3, a caller who may not list a bucket gets `AccessDenied` for a missing object.
+moto is behind it and accepts every caller, so this gateway rejects a request unless the caller's
+policies allow it. The signature's access key identifies the caller, and a session's key is valid
+only together with its token. Signatures are not verified. As in S3, a caller who may not list a
+bucket gets `AccessDenied` for a missing object.
 """
 import http.client
 import http.server
@@ -20,21 +18,19 @@ from typing import NamedTuple
 from . import calls, policies
 
 
-# The access key for the test itself and the operator's laptop. It may do everything, and its
-# calls are not recorded.
+# The access key for the test itself and the operator's laptop. It has all rights, and its calls
+# are not recorded.
 OPERATOR = "test"
-# Common Crawl's bucket over HTTPS, for everyone, and the list of its crawls.
+# Common Crawl's bucket over HTTPS, and the list of its crawls.
 DATA, INDEX = "data.commoncrawl.org", "index.commoncrawl.org"
 PUBLIC = (DATA, INDEX)
 
 
 class Principal(NamedTuple):
-    """The owner of an access key."""
     role: str
     token: str
     statements: list
-    # The policy of the network's S3 endpoint, which its machines use. None if there is no
-    # endpoint.
+    # The policy of the network's S3 endpoint, which its machines use.
     endpoint: list | None = None
 
 
@@ -76,7 +72,7 @@ class Account:
         self.principals, self.record, self.storms, self.unknown = {}, [], [], []
         # Names of Common Crawl's crawls, newest first.
         self.crawls = []
-        # Roles by ARN, and a function that is called with (role, key) when a role is assumed.
+        # A function is called with (role, key) when a role is assumed.
         self.roles, self.taken = {}, lambda role, key: None
 
     def admit(self, key, principal):
@@ -84,7 +80,6 @@ class Account:
             self.principals[key] = principal
 
     def session(self, role, name):
-        """Returns credentials for a role, as AWS does."""
         with self.lock:
             key = f"ASIA{len(self.principals):04}{re.sub('[^A-Z0-9]', '', name.upper())}"
         self.admit(key, Principal(role.name, f"session of {key}", role.statements, role.endpoint))
@@ -102,7 +97,6 @@ class Account:
         return self.session(role, name) if trusts else None
 
     def storm(self, action, resource, status, code, times):
-        """Makes the next `times` matching calls fail."""
         with self.lock:
             self.storms.append(Storm(action, resource, status, code, times))
 
@@ -141,7 +135,6 @@ class Account:
 
 
 def signer(headers, query):
-    """Returns the access key in a version 4 signature, or nothing."""
     found = re.search(r"Credential=([A-Z0-9a-z]+)/", headers.get("authorization", "")) or \
         re.search(r"X-Amz-Credential=([A-Z0-9a-z]+)", query)
     return found[1] if found else None
@@ -189,7 +182,7 @@ class Gate(http.server.BaseHTTPRequestHandler):
         for name, value in headers:
             if name.lower() not in ("transfer-encoding", "connection", "content-length"):
                 self.send_header(name, value)
-        # The response to a HEAD request has no body, but the object's length.
+        # The response to a HEAD request has the object's length, but no body.
         length = dict((name.lower(), value) for name, value in headers).get("content-length")
         self.send_header("Content-Length", length if self.command == "HEAD" and length else len(body))
         self.end_headers()
@@ -237,7 +230,6 @@ class Gate(http.server.BaseHTTPRequestHandler):
         return self.answer(status, found, said)
 
     def common_crawl(self, host, path):
-        """Serves a read without a signature."""
         if self.command not in ("GET", "HEAD"):
             return 403, [], b"only reading"
         if host == INDEX:
@@ -248,7 +240,6 @@ class Gate(http.server.BaseHTTPRequestHandler):
         return self.forward(b"")
 
     def name_bucket(self, bucket):
-        """Moves the bucket's name from the host to the path."""
         self.path = f"/{bucket}{self.path}"
         self.headers.replace_header("Host", "s3.amazonaws.com")
 
@@ -286,7 +277,6 @@ class Gate(http.server.BaseHTTPRequestHandler):
 
 
 def start(account, address, behind, certificate, key):
-    """Serves requests in separate threads until the process ends."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     gate = type("BoundGate", (Gate,), {"account": account, "behind": behind})
@@ -295,8 +285,8 @@ def start(account, address, behind, certificate, key):
         daemon_threads, request_queue_size = True, 128
 
         def finish_request(self, request, client_address):
-            # Make the handshake in the request's own thread, so that a slow peer does not delay
-            # others.
+            # A slow peer must not delay others, so the handshake is in the request's own
+            # thread.
             request.settimeout(130)
             with context.wrap_socket(request, server_side=True) as inside:
                 super().finish_request(inside, client_address)

@@ -42,7 +42,6 @@ def condition_holds(condition, context):
 
 
 def covers(statement, action, resource, context):
-    """Returns whether a statement applies to this action on this resource."""
     unknown = statement.keys() - KNOWN
     if unknown:
         raise ValueError(f"a policy's statement has {sorted(unknown)}, which this test does not know")

@@ -12,7 +12,6 @@ def used(record):
 
 
 def missing(record):
-    """Returns the rejected calls, each once."""
     return sorted({(entry.role, entry.action, entry.resource)
                    for entry in record if not entry.sids})
 
@@ -45,7 +44,6 @@ def faults(roles, record, reasons):
 
 
 def table(roles, record):
-    """Returns the lines of a table: role, statement, action, calls."""
     counted = {}
     for entry in record:
         for sid in entry.sids:

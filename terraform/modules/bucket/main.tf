@@ -1,11 +1,11 @@
 # A private bucket: no ACLs, no public access, TLS only, encrypted, unfinished uploads deleted.
 
 resource "aws_s3_bucket" "this" {
-  #checkov:skip=CKV_AWS_18:server access logs of a bucket that only CloudFront and the fleet read tell nothing new; the site's visitors are in CloudFront's log
-  #checkov:skip=CKV_AWS_144:nothing here cannot be made again from the crawl; a second region would double the cost
-  #checkov:skip=CKV_AWS_145:SSE-S3 protects as well against all that a key of our own would, and requests to KMS cost more than the storage
-  #checkov:skip=CKV2_AWS_62:no program reads events of these buckets
-  #checkov:skip=CKV_AWS_21:versions are a variable: on for what must not be lost, off for the archive and logs, which only grow
+  #checkov:skip=CKV_AWS_18:only CloudFront and our own roles use these buckets, and CloudFront logs the site's visitors
+  #checkov:skip=CKV_AWS_144:a second region would double the cost
+  #checkov:skip=CKV_AWS_145:SSE-S3 suffices, and requests to KMS would cost more than the storage
+  #checkov:skip=CKV2_AWS_62:no program uses events from these buckets
+  #checkov:skip=CKV_AWS_21:keeps_versions is true for buckets whose objects must not be lost
   bucket        = var.bucket
   force_destroy = var.goes_with_its_objects
 }
@@ -62,7 +62,7 @@ resource "aws_s3_bucket_lifecycle_configuration" "this" {
       noncurrent_days = 30
     }
 
-    # If all versions of a deleted object are gone, a delete marker remains. This removes it.
+    # If all versions of a deleted object are gone, a delete marker remains.
     expiration {
       expired_object_delete_marker = true
     }

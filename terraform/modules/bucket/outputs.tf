@@ -1,5 +1,5 @@
 output "name" {
-  description = "Name of the bucket, once its policy is set."
+  description = "Name of the bucket. Available when its policy is set."
   value       = aws_s3_bucket.this.bucket
 
   depends_on = [aws_s3_bucket_policy.this]
@@ -11,6 +11,6 @@ output "arn" {
 }
 
 output "domain_name" {
-  description = "Regional domain name of the bucket, as an origin."
+  description = "Regional domain name of the bucket, for use as an origin."
   value       = aws_s3_bucket.this.bucket_regional_domain_name
 }

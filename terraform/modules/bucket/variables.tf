@@ -4,7 +4,7 @@ variable "bucket" {
 
   validation {
     condition     = can(regex("^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$", var.bucket))
-    error_message = "Give 3 to 63 lower-case letters, digits and hyphens."
+    error_message = "Expected 3 to 63 lower-case letters, digits and hyphens."
   }
 }
 
@@ -21,18 +21,18 @@ variable "keeps_versions" {
 }
 
 variable "expire" {
-  description = "Expiry rules by name: a prefix and the days after which its objects expire."
+  description = "Expiry rules by name: a prefix, and the days after which its objects expire."
   type        = map(object({ prefix = string, days = number }))
   default     = {}
 
   validation {
     condition     = alltrue([for rule in values(var.expire) : rule.days >= 1])
-    error_message = "Give at least 1 day."
+    error_message = "Expected at least 1 day."
   }
 }
 
 variable "statements" {
-  description = "Statements of the bucket policy in addition to the one that requires TLS."
+  description = "Statements in the bucket policy, in addition to the one that requires TLS."
   type        = list(any)
   default     = []
 }

@@ -1,4 +1,4 @@
-# The HTTP service: separate on-demand instances. Each listens on loopback. If the operator
+# The HTTP service on separate on-demand instances. Each listens on loopback. If the operator
 # names a domain, Caddy serves in front of it with a certificate for this name.
 
 locals {
@@ -6,15 +6,15 @@ locals {
 }
 
 resource "aws_instance" "api" {
-  #checkov:skip=CKV_AWS_88:it reaches AWS by an address of its own, and only what api_open_to says comes in
-  #checkov:skip=CKV_AWS_126:its own metrics tell more
+  #checkov:skip=CKV_AWS_88:the machine reaches AWS over its public address, and accepts connections only from api_open_to
+  #checkov:skip=CKV_AWS_126:publish-ready reports each minute whether the service works
   count = var.api_machines
 
   ami                  = var.ami_id
   instance_type        = coalesce(var.api_instance_type, local.small[var.architecture])
   ebs_optimized        = true
   iam_instance_profile = module.fleet.profiles["api-machine"]
-  # Wait until the instance's permissions and outgoing connections exist.
+  # The instance's permissions and outgoing connections must exist first.
   subnet_id                            = module.fleet.subnet_ids[count.index % length(module.fleet.subnet_ids)]
   vpc_security_group_ids               = [module.fleet.groups["api"]]
   associate_public_ip_address          = true
@@ -40,7 +40,7 @@ resource "aws_instance" "api" {
   tags = { Name = "${var.name}-api" }
 }
 
-# An address for the operator's DNS zone that remains when the instance is replaced.
+# This address for the operator's DNS zone remains when the instance is replaced.
 resource "aws_eip" "api" {
   count = var.api_machines
 

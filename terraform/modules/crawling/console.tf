@@ -1,15 +1,15 @@
 # The crawl service's console: a small instance for the operator, which migrates the database
-# and publishes counts. Only the console has the owner's rights. It neither crawls nor serves.
+# and publishes counts. Only the console has the owner's rights.
 
 resource "aws_instance" "console" {
-  #checkov:skip=CKV_AWS_88:it reaches AWS by an address of its own, and nothing may come in
-  #checkov:skip=CKV_AWS_126:metrics by the minute tell nothing more of a machine that waits
+  #checkov:skip=CKV_AWS_88:the machine reaches AWS over its public address, and accepts no connections
+  #checkov:skip=CKV_AWS_126:a mostly idle machine does not need metrics per minute
   ami                  = var.ami_id
   instance_type        = local.small[var.architecture]
   ebs_optimized        = true
   iam_instance_profile = module.fleet.profiles["crawl-console"]
-  # The console migrates as soon as it is running, so wait until its permissions and outgoing
-  # connections exist.
+  # The console migrates as soon as it is running, so its permissions and outgoing connections
+  # must exist first.
   subnet_id                            = module.fleet.subnet_ids[0]
   vpc_security_group_ids               = [module.fleet.groups["console"]]
   associate_public_ip_address          = true

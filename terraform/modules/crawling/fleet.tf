@@ -1,6 +1,3 @@
-# The parts that a crawl service has in common with a scan: network, Postgres, crawlers, roles,
-# dashboard. The group's size follows the number of due hosts.
-
 module "fleet" {
   source = "../fleet"
 
@@ -11,9 +8,9 @@ module "fleet" {
   network_cidr     = var.network_cidr
   machine_logs     = var.machine_logs
   alerts_topic_arn = var.alerts_topic_arn
-  # The HTTP service and the console.
+  # The cores of the HTTP service and the console.
   other_cores = 2 * (var.api_machines + 1)
-  # The HTTP service's process may connect to fewer addresses than this (fence-api).
+  # fence-api restricts the HTTP service's process further.
   other_groups = {
     api     = { name = "api", description = "HTTP service: AWS and Postgres out, HTTPS in where that is said" }
     console = { name = "crawl-console", description = "Console of the crawl service: AWS and Postgres out, nothing in" }
@@ -39,8 +36,7 @@ module "fleet" {
     volume_gb         = var.root_volume_gb
   }
 
-  # This sets no desired capacity, because the policy below sets it, and an apply must not reset
-  # it.
+  # The policy below sets the desired capacity, and an apply must not reset it.
   group = {
     sized_by             = "crawl_workers_max"
     min_size             = var.workers_min
@@ -51,17 +47,15 @@ module "fleet" {
     termination_policies = ["OldestLaunchTemplate", "NewestInstance"]
   }
 
-  # This is separate from a scan's database, because it lives for years and a scan's for days.
-  # It is backed up each day, and can be restored to any second in the last two weeks, even
-  # after it was destroyed.
+  # A scan's database lives for days, but this one for years. It is backed up each day, and can
+  # be restored to any second in the last two weeks, even after it was destroyed.
   database = {
     instance_class   = var.database_instance_class
     version          = var.database_version
     multi_az         = var.database_multi_az
     storage_gb       = var.database_storage_gb
     storage_limit_gb = var.database_storage_limit_gb
-    # This allows 5 for each of 100 crawlers, 4 HTTP services, the console, and operators'
-    # sessions.
+    # 5 for each of 100 crawlers, 4 HTTP services, the console, and operators' sessions.
     max_connections        = 700
     backup_days            = 14
     backup_window          = "06:00-06:30"

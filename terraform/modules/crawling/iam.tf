@@ -1,5 +1,4 @@
-# A crawl service's permissions, in addition to those that every machine and every process has
-# (modules/fleet).
+# A crawl service's permissions, in addition to those in modules/fleet.
 
 locals {
   pages = module.pages.arn
@@ -23,7 +22,6 @@ locals {
       statements  = []
     }
 
-    # The operator's machine.
     crawl-console = {
       description = "The machine of the operator of EveryTab's crawl service"
       policy      = "operate"
@@ -49,8 +47,8 @@ locals {
   }
 
   processes = {
-    # The crawler, which parses untrusted pages: it uploads records, but cannot delete records
-    # or read those of pages.
+    # The crawler parses untrusted pages. It uploads records, but cannot delete records or read
+    # those of pages.
     crawler = {
       machine     = "crawl-machine"
       description = "EveryTab's crawlers"
@@ -82,7 +80,7 @@ locals {
       ]
     }
 
-    # The HTTP service, which parses untrusted requests: it reads records at the locations that
+    # The HTTP service parses untrusted requests. It reads records at the locations that
     # Postgres names, and does not write to the store.
     api = {
       machine     = "api-machine"

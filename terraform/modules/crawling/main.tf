@@ -1,6 +1,5 @@
 # A crawl service: crawlers, an HTTP service, their Postgres, the bucket with captures, and a
-# console. It lives for years, with or without scans, and shares only the module `fleet` with a
-# scan.
+# console. It lives for years, with or without scans.
 
 data "aws_caller_identity" "current" {}
 
@@ -10,7 +9,7 @@ locals {
   namespace  = "EveryTab"
 }
 
-# The captures. This bucket outlives the instances that wrote to it. While the service is
+# This bucket with captures outlives the instances that wrote to it. While the service is
 # protected, S3 refuses to destroy the bucket unless it is empty.
 module "pages" {
   source = "../bucket"

@@ -1,5 +1,5 @@
 # HTTPS to the proxy in front of the HTTP service, from the addresses that the operator allows.
-# No other connections come in.
+# Nothing else can be reached from the internet.
 resource "aws_vpc_security_group_ingress_rule" "api" {
   for_each = toset(var.api_open_to)
 

@@ -1,5 +1,5 @@
-# A dashboard and alarms on AWS's metrics, on the console's counts (publish-crawl-counts, every
-# minute) and on the HTTP service's readiness (publish-ready).
+# A dashboard and alarms on AWS's metrics, on the console's counts (publish-crawl-counts) and on
+# the HTTP service's readiness (publish-ready).
 
 locals {
   counts = { for name in ["DueHosts", "DueHostsPerWorker", "LiveWorkers", "RunningCrawls", "UnheldSlots", "ApiReady"] :
@@ -20,12 +20,11 @@ locals {
 }
 
 locals {
-  # Alarms on the service's own counts. Without counts the service is blind, and its group keeps
-  # its size.
+  # Without counts the service is blind, and its group keeps its size.
   alarms = merge(
     {
       due-hosts-high = {
-        description = "Each crawler has had three times its share of due hosts for half an hour: the group is at crawl_workers_max, or no spot capacity is to be had."
+        description = "Each crawler has had three times its share of due hosts for half an hour: the group is at crawl_workers_max, or there is no spot capacity."
         namespace   = local.namespace
         metric      = "DueHostsPerWorker"
         comparison  = "GreaterThanThreshold"
@@ -34,7 +33,7 @@ locals {
         periods     = 6
       }
       no-live-workers = {
-        description = "No crawler has been seen for ten minutes, or nothing counts them: docs/crawl.md, \"A crawl service\"."
+        description = "No crawler has been seen for ten minutes, or nothing publishes their number: see docs/crawl.md, \"A crawl service\"."
         namespace   = local.namespace
         metric      = "LiveWorkers"
         comparison  = "LessThanThreshold"
@@ -44,7 +43,7 @@ locals {
         missing     = "breaching"
       }
       unheld-slots = {
-        description = "Crawls are open, and some slots have had no crawler for a quarter of an hour: their sites wait."
+        description = "Crawls are open, and some slots have had no crawler for a quarter of an hour, so their sites wait."
         namespace   = local.namespace
         metric      = "UnheldSlots"
         comparison  = "GreaterThanThreshold"
@@ -53,7 +52,7 @@ locals {
         periods     = 3
       }
       database-cpu = {
-        description = "Postgres has been busy for half an hour: a larger database_instance_class, or fewer crawlers."
+        description = "Postgres has been busy for half an hour. Set a larger crawl_database_instance_class, or fewer crawlers."
         namespace   = "AWS/RDS"
         metric      = "CPUUtilization"
         comparison  = "GreaterThanThreshold"
@@ -62,7 +61,7 @@ locals {
         periods     = 6
       }
       database-storage = {
-        description = "Postgres has less than 10 GB of free storage; it grows by itself, but at most once in six hours."
+        description = "Postgres has less than 10 GB of free storage. It grows automatically, but at most once in six hours."
         namespace   = "AWS/RDS"
         metric      = "FreeStorageSpace"
         comparison  = "LessThanThreshold"
@@ -71,7 +70,7 @@ locals {
         periods     = 2
       }
       database-connections = {
-        description = "Postgres has more connections than 100 crawlers make; at 700 it refuses more."
+        description = "Postgres has more connections than 100 crawlers open. At 700 it rejects new ones."
         namespace   = "AWS/RDS"
         metric      = "DatabaseConnections"
         comparison  = "GreaterThanThreshold"
@@ -82,7 +81,7 @@ locals {
     },
     var.api_machines == 0 ? {} : {
       api-down = {
-        description = "A machine of the HTTP service could not serve for ten minutes, or none of them says so."
+        description = "A machine of the HTTP service could not serve for ten minutes, or none of them publishes that it can."
         namespace   = local.namespace
         metric      = "ApiReady"
         comparison  = "LessThanThreshold"

@@ -1,20 +1,20 @@
 output "store" {
-  description = "Bucket of what was captured, as --to of `crawl start` wants it."
+  description = "Bucket with the captures, in the form of the option --to of `crawl start`."
   value       = "s3://${module.pages.name}"
 }
 
 output "database_address" {
-  description = "Postgres of the service, as host:port."
+  description = "The service's Postgres, as host:port."
   value       = module.fleet.database.address
 }
 
 output "api_addresses" {
-  description = "Addresses of the machines of the HTTP service, for the operator's zone."
+  description = "Addresses of the HTTP service's machines, for the operator's DNS zone."
   value       = aws_eip.api[*].public_ip
 }
 
 output "api_tunnel" {
-  description = "Command that brings the HTTP service to port 8088 of this machine, without any port open; null without a machine of it."
+  description = "Command that forwards port 8088 on this machine to the HTTP service, without an open port. Null if no machine serves it."
   value       = try("aws ssm start-session --region ${var.region} --target ${aws_instance.api[0].id} --document-name AWS-StartPortForwardingSession --parameters portNumber=8088,localPortNumber=8088", null)
 }
 

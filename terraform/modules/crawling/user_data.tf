@@ -1,6 +1,5 @@
-# The files that cloud-init writes on each machine, with the settings of its units, and the
-# target that it starts. All machines have one image, and these settings determine a machine's
-# role.
+# The files that cloud-init writes on each machine, and the target that it starts. All machines
+# have one image, and these settings determine a machine's role.
 
 locals {
   database   = "${module.fleet.database.address}/everytab"
@@ -22,8 +21,8 @@ locals {
     AWS_REGION        = var.region
     EVERYTAB_API_TO   = local.store
     EVERYTAB_API_FROM = local.store
-    # This is the crawlers' User-Agent. The service shows it to clients, because it identifies
-    # who requests pages.
+    # The service shows the crawlers' User-Agent to clients, because it identifies who requests
+    # pages.
     EVERYTAB_USER_AGENT = local.user_agent
   }
   owner_environment = {
@@ -32,7 +31,7 @@ locals {
     EVERYTAB_OWNER_SECRET = module.fleet.database.secret
     EVERYTAB_CRAWL_TO     = local.store
     EVERYTAB_TEMPORARY    = "/var/lib/everytab-console"
-    # The same as on crawlers, because doctor checks that it names a contact.
+    # doctor checks that it names a contact.
     EVERYTAB_USER_AGENT = local.user_agent
   }
   group_environment = {
@@ -42,7 +41,6 @@ locals {
     EVERYTAB_LOGS      = var.machine_logs
     EVERYTAB_METRICS   = "127.0.0.1:9464"
   }
-  # For machines whose process signs in with a token.
   token_environment = {
     for user in ["everytab_worker", "everytab_api"] : user => {
       AWS_REGION = var.region

@@ -1,7 +1,7 @@
 # The root module, the only caller, validates the values.
 
 variable "name" {
-  description = "Prefix of every name; two installations in one account need different prefixes."
+  description = "Prefix of all names. Two installations in one account need different prefixes."
   type        = string
 }
 
@@ -16,27 +16,27 @@ variable "protected" {
 }
 
 variable "retention_days" {
-  description = "Days for which captured pages are kept; null for ever."
+  description = "Days for which captured pages are kept. Null for forever."
   type        = number
 }
 
 variable "workers_min" {
-  description = "Crawlers at least."
+  description = "Minimum number of crawlers."
   type        = number
 }
 
 variable "workers_max" {
-  description = "Crawlers at most."
+  description = "Maximum number of crawlers."
   type        = number
 }
 
 variable "hosts_per_worker" {
-  description = "Due hosts a crawler, which the group's size keeps to."
+  description = "Target number of due hosts per crawler, which determines the group's size."
   type        = number
 }
 
 variable "on_demand_base" {
-  description = "Number of crawlers that are always on demand; the others are spot instances."
+  description = "Number of crawlers that are always on demand. The others are spot instances."
   type        = number
 }
 
@@ -46,17 +46,17 @@ variable "ami_id" {
 }
 
 variable "architecture" {
-  description = "Processor architecture of the machines; the image must be built for it."
+  description = "Processor architecture of the machines. The image must be built for it."
   type        = string
 }
 
 variable "instance_types" {
-  description = "Instance types of the crawlers, all with the same number of cores; null for a default list for the architecture."
+  description = "Instance types of the crawlers, all with the same number of cores. Null for a default list for the architecture."
   type        = list(string)
 }
 
 variable "requests_in_flight" {
-  description = "Maximum number of requests in flight of each crawler."
+  description = "Maximum number of requests in flight per crawler."
   type        = number
 }
 
@@ -71,27 +71,27 @@ variable "network_cidr" {
 }
 
 variable "api_machines" {
-  description = "Number of machines of the HTTP service."
+  description = "Number of machines for the HTTP service."
   type        = number
 }
 
 variable "api_instance_type" {
-  description = "Instance type of the HTTP service; null for the smallest."
+  description = "Instance type of the HTTP service. Null for the smallest."
   type        = string
 }
 
 variable "api_domain" {
-  description = "Name under which Caddy serves the HTTP service; null for loopback alone."
+  description = "Hostname under which Caddy serves the HTTP service. Null if the service listens only on loopback."
   type        = string
 }
 
 variable "api_open_to" {
-  description = "Networks from which HTTPS may come in."
+  description = "Networks that may connect over HTTPS."
   type        = list(string)
 }
 
 variable "site_url" {
-  description = "Address of the site, which every request names; null for the distribution's own."
+  description = "Address of the site, which every request contains. Null for the distribution's own."
   type        = string
 }
 
@@ -101,7 +101,7 @@ variable "site_address" {
 }
 
 variable "contact" {
-  description = "Mail address of somebody who answers webmasters."
+  description = "Mail address of a person who answers webmasters."
   type        = string
 }
 
@@ -116,12 +116,12 @@ variable "database_version" {
 }
 
 variable "database_multi_az" {
-  description = "True: a second machine of Postgres in another zone takes over within minutes."
+  description = "True: Postgres has a standby in another zone that takes over within minutes."
   type        = bool
 }
 
 variable "database_storage_gb" {
-  description = "Initial storage of Postgres in GB; it grows automatically."
+  description = "Initial storage of Postgres in GB. It grows automatically."
   type        = number
 }
 
@@ -131,7 +131,7 @@ variable "database_storage_limit_gb" {
 }
 
 variable "alerts_topic_arn" {
-  description = "Topic that alarms are published to."
+  description = "Topic to which alarms are published."
   type        = string
 }
 
@@ -141,6 +141,6 @@ variable "machine_logs" {
 }
 
 variable "signing_secret_arn" {
-  description = "Secret that holds the key that requests are signed with."
+  description = "Secret with the key that signs requests."
   type        = string
 }

@@ -7,7 +7,6 @@ resource "aws_db_subnet_group" "this" {
 
 locals {
   parameters = {
-    # TLS only.
     "rds.force_ssl"   = { value = "1", apply_method = "immediate" }
     "max_connections" = { value = tostring(var.database.max_connections), apply_method = "pending-reboot" }
     # For bulk appends: rare, long checkpoints, and compressed full-page images.
@@ -26,10 +25,9 @@ locals {
     "idle_in_transaction_session_timeout" = { value = "60000", apply_method = "immediate" }
     # The instances' connection tracking forgets a silent connection after 120 s (workers.tf),
     # so both ends must send packets before that, even while one statement runs for minutes.
-    "tcp_keepalives_idle"     = { value = "30", apply_method = "immediate" }
-    "tcp_keepalives_interval" = { value = "10", apply_method = "immediate" }
-    "tcp_keepalives_count"    = { value = "6", apply_method = "immediate" }
-    # Log only useful messages.
+    "tcp_keepalives_idle"        = { value = "30", apply_method = "immediate" }
+    "tcp_keepalives_interval"    = { value = "10", apply_method = "immediate" }
+    "tcp_keepalives_count"       = { value = "6", apply_method = "immediate" }
     "log_min_duration_statement" = { value = "1000", apply_method = "immediate" }
     "log_lock_waits"             = { value = "1", apply_method = "immediate" }
     # The statements are too short for just-in-time compilation.
@@ -54,14 +52,14 @@ resource "aws_db_parameter_group" "this" {
 }
 
 resource "aws_db_instance" "this" {
-  #checkov:skip=CKV_AWS_157:a second machine doubles the cost; a scan can be run again, and a crawl service sets database_multi_az
-  #checkov:skip=CKV_AWS_293:the end of a scan must be able to remove it, and names the scan (main.tf of the root); a crawl service protects it
-  #checkov:skip=CKV_AWS_226:a restart for a minor version is at the operator's hour, with the next scan or image
-  #checkov:skip=CKV_AWS_133:a scan's is emptied with the scan, and `everytab-worker backup` is its backup; a crawl service keeps two weeks
-  #checkov:skip=CKV_AWS_118:metrics by the second are for finding what a minute's do not show, and cost more than the rest of the watching
-  #checkov:skip=CKV_AWS_354:AWS's own key serves as well for query texts without a secret
-  #checkov:skip=CKV2_AWS_30:statements over a second are logged; all of them would be the whole scan or crawl
-  #checkov:skip=CKV2_AWS_69:rds.force_ssl is set by a dynamic block, which this check does not read; a test does
+  #checkov:skip=CKV_AWS_157:a standby doubles the cost, so a scan has none, and a crawl service sets database_multi_az
+  #checkov:skip=CKV_AWS_293:a scan's database is destroyed at its end, and a crawl service protects its database
+  #checkov:skip=CKV_AWS_226:the operator chooses when to restart Postgres for a minor version
+  #checkov:skip=CKV_AWS_133:`everytab-worker backup` backs up a scan, and a crawl service keeps backups for two weeks
+  #checkov:skip=CKV_AWS_118:metrics per second would cost more than all other monitoring
+  #checkov:skip=CKV_AWS_354:AWS's own key suffices for query texts, which contain no secrets
+  #checkov:skip=CKV2_AWS_30:only statements that take more than a second are logged, because there are too many others
+  #checkov:skip=CKV2_AWS_69:a dynamic block sets rds.force_ssl, which a test checks, but this check does not read it
   identifier     = var.service
   engine         = "postgres"
   engine_version = var.database.version
@@ -70,8 +68,8 @@ resource "aws_db_instance" "this" {
   port           = 5432
   multi_az       = var.database.multi_az
 
-  # AWS creates, stores and rotates the owner's password. The processes' roles have none,
-  # because they sign in with tokens.
+  # AWS creates, stores and rotates the owner's password. The processes' roles sign in with
+  # tokens.
   username                            = "everytab_owner"
   manage_master_user_password         = true
   iam_database_authentication_enabled = true

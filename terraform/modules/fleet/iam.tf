@@ -1,12 +1,11 @@
-# The roles. Each machine has its own role, and no program that parses untrusted bytes has this
-# role. Instead, a broker that runs as another user assumes a second role with fewer rights, and
-# passes this role's credentials to the program. docs/decisions/0046-roles-apart.md lists the
-# roles. Policies are JSON documents, so that plans and tests can read them.
+# Each machine has its own role, and no program that parses untrusted bytes has this role.
+# Instead, a broker that runs as another user assumes a second role with fewer rights, and
+# passes this role's credentials to the program (docs/decisions/0046-roles-apart.md). Policies
+# are JSON documents, so that plans and tests can read them.
 
 locals {
-  # Rights of every machine: a shell through Systems Manager without an open port or key (only
-  # the session statements of AWS's managed policy, which read no parameter), its log, and its
-  # counts.
+  # Rights of every machine: a shell through Systems Manager without an open port or key, its
+  # log, and its counts. The session statements are those of AWS's managed policy.
   of_every_machine = [
     {
       Sid    = "SessionManager"
@@ -35,8 +34,6 @@ locals {
   ]
 }
 
-# Machines.
-
 resource "aws_iam_role" "machine" {
   for_each = var.machines
 
@@ -61,7 +58,7 @@ resource "aws_iam_instance_profile" "machine" {
   role = aws_iam_role.machine[each.key].name
 }
 
-# Their processes, which sign in to Postgres with tokens.
+# The processes sign in to Postgres with tokens.
 
 resource "aws_iam_role" "process" {
   for_each = var.processes
@@ -80,7 +77,7 @@ resource "aws_iam_role" "process" {
   })
 }
 
-# Each role's rights: those of its kind, and its own.
+# Each role has the rights of its kind, and its own.
 
 locals {
   rights_of_kind = merge(

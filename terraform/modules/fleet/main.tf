@@ -1,11 +1,11 @@
 # The parts that a scan and a crawl service have in common: a network, a Postgres, a group of
-# instances that fetch from the internet, all machines' roles, the files that cloud-init writes
-# on them, and a dashboard with alarms. The two callers specify the differences.
+# instances that fetch from the internet, all machines' roles and files, and a dashboard with
+# alarms.
 
 data "aws_caller_identity" "current" {}
 
 data "aws_availability_zones" "here" {
-  #checkov:skip=CKV_AWS_394:at most five are taken, however many there are
+  #checkov:skip=CKV_AWS_394:the module uses at most five zones
   state = "available"
 
   # Zone names differ between accounts, so this uses the zone's ID. This zone has neither

@@ -1,8 +1,9 @@
 # A separate network: public subnets in up to five zones, no NAT (terabytes would go through
-# it), and a free gateway to S3. No port is open unless a caller opens it.
+# it), and a free gateway to S3. From the internet, machines can be reached only if a caller
+# opens a port.
 
 resource "aws_vpc" "this" {
-  #checkov:skip=CKV2_AWS_11:flow logs of each fetch cost as much as the machines; the outcomes are in Postgres
+  #checkov:skip=CKV2_AWS_11:flow logs would cost as much as the machines, and Postgres contains the outcomes
   cidr_block           = var.network_cidr
   enable_dns_support   = true
   enable_dns_hostnames = true
@@ -10,7 +11,7 @@ resource "aws_vpc" "this" {
   tags = { Name = var.service }
 }
 
-# The default security group, without rules. It has no members and allows nothing.
+# The default security group has no members and allows nothing.
 resource "aws_default_security_group" "this" {
   vpc_id = aws_vpc.this.id
 }
@@ -20,7 +21,7 @@ resource "aws_internet_gateway" "this" {
 }
 
 resource "aws_subnet" "public" {
-  #checkov:skip=CKV_AWS_130:machines fetch from the internet by addresses of their own: NAT costs 45 dollars a terabyte, and nothing may come in
+  #checkov:skip=CKV_AWS_130:machines need public addresses, because NAT costs 45 dollars per terabyte
   count = length(local.zones)
 
   vpc_id                  = aws_vpc.this.id
@@ -48,8 +49,8 @@ resource "aws_route_table_association" "public" {
   route_table_id = aws_route_table.public.id
 }
 
-# An attacker in a process may read public objects through this gateway, because pages and icons of websites are in
-# S3, too, but can only write to our buckets.
+# Websites' pages and icons are in S3, too, so an attacker in a process may read public objects
+# through this gateway, but can only write to our buckets.
 resource "aws_vpc_endpoint" "s3" {
   vpc_id            = aws_vpc.this.id
   service_name      = "com.amazonaws.${var.region}.s3"
@@ -105,7 +106,7 @@ resource "aws_vpc_security_group_egress_rule" "worker" {
 
 # Machines that do not fetch from the web may connect only to AWS.
 resource "aws_security_group" "other" {
-  #checkov:skip=CKV2_AWS_5:it belongs to machines of the callers, which this check does not follow
+  #checkov:skip=CKV2_AWS_5:the callers attach it to machines, which this check does not follow
   for_each = var.other_groups
 
   name        = "${var.name}-${each.value.name}"

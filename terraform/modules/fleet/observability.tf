@@ -1,4 +1,3 @@
-# A dashboard, and alarms on the metrics that they name.
 
 resource "aws_cloudwatch_dashboard" "this" {
   dashboard_name = var.dashboard.name
@@ -31,10 +30,10 @@ locals {
     var.alarms,
     # Only classes that can burst have credits.
     startswith(var.database.instance_class, "db.t") ? {
-      # A new instance has no credits. It spends some in advance, and earns these again within
-      # hours. If both cores are busy, this threshold is reached after an hour and a half.
+      # A new instance spends credits in advance, and earns these again within hours. If both
+      # cores are busy, this threshold is reached after an hour and a half.
       database-credits = {
-        description = "Postgres has spent processor credits far in advance: each hour beyond its share costs extra."
+        description = "Postgres has spent many CPU credits in advance, and each further hour above its baseline costs extra."
         namespace   = "AWS/RDS"
         metric      = "CPUSurplusCreditBalance"
         comparison  = "GreaterThanThreshold"
@@ -46,7 +45,7 @@ locals {
     } : {},
     # Packets that the network card drops without an error for the programs.
     { for name, metric in { connections = "ConntrackAllowanceExceeded", packets = "PpsAllowanceExceeded", link-local = "LinklocalAllowanceExceeded" } : "dropped-${name}" => {
-      description                       = "The network dropped packets of a ${var.workers.one} (${metric}): fewer requests in flight, or larger instances."
+      description                       = "The network dropped packets of a ${var.workers.one} (${metric}). Set fewer requests in flight, or larger instances."
       namespace                         = var.namespace
       metric                            = metric
       comparison                        = "GreaterThanThreshold"

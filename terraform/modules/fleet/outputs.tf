@@ -1,5 +1,5 @@
 output "subnet_ids" {
-  description = "Subnets, for machines: with them a machine waits for its rights and its ways out, and goes before them."
+  description = "Subnets for machines. They depend on the permissions and outgoing connections, so that these exist as long as the machines."
   value       = aws_subnet.public[*].id
 
   depends_on = [
@@ -11,12 +11,12 @@ output "subnet_ids" {
 }
 
 output "groups" {
-  description = "Security groups by their words."
+  description = "Security groups, by kind of machine."
   value       = local.groups
 }
 
 output "s3_ranges" {
-  description = "Addresses that go through the gateway to S3."
+  description = "Addresses that are reached through the gateway to S3."
   value       = aws_vpc_endpoint.s3.cidr_blocks
 }
 
@@ -38,7 +38,7 @@ output "group_name" {
 }
 
 output "profiles" {
-  description = "Instance profile of each machine."
+  description = "Instance profile of each kind of machine."
   value       = { for name, profile in aws_iam_instance_profile.machine : name => profile.name }
 }
 
@@ -48,7 +48,7 @@ output "process_roles" {
 }
 
 output "user_data" {
-  description = "User data of each machine."
+  description = "User data of each kind of machine."
   value       = local.user_data
 }
 

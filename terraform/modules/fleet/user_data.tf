@@ -1,5 +1,5 @@
-# The files that cloud-init writes on each machine, with the settings of its units, and the units that it starts. All
-# machines have one image, and their settings determine their role.
+# The files that cloud-init writes on each machine, and the units that it starts. All machines
+# have one image, and their settings determine their role.
 
 locals {
   cloud_config = {

@@ -1,8 +1,7 @@
-# Only the modules scanning and crawling call this module. The root module validates their
-# values.
+# The root module validates the values, before the modules scanning and crawling pass them on.
 
 variable "name" {
-  description = "Prefix of every name; two installations in one account need different prefixes."
+  description = "Prefix of all names. Two installations in one account need different prefixes."
   type        = string
 }
 
@@ -17,7 +16,7 @@ variable "region" {
 }
 
 variable "namespace" {
-  description = "Namespace of our own counts."
+  description = "Namespace of our own metrics."
   type        = string
 }
 
@@ -27,17 +26,17 @@ variable "network_cidr" {
 }
 
 variable "written" {
-  description = "Action and Resource that may be used to write through the gateway to S3."
+  description = "Action and Resource of the writes that the gateway to S3 allows."
   type        = object({ Action = list(string), Resource = any })
 }
 
 variable "other_groups" {
-  description = "Security groups of machines that reach AWS and Postgres alone, by the words that say whose."
+  description = "Security groups of machines that can reach only AWS and Postgres, by kind of machine."
   type        = map(object({ name = string, description = string }))
 }
 
 variable "workers" {
-  description = "The machines that fetch: their names and words, role (a key of machines), image and disk."
+  description = "The machines that fetch: names and descriptions, role (a key of machines), image and disk."
   type = object({
     name              = string
     description       = string
@@ -55,7 +54,7 @@ variable "workers" {
 }
 
 variable "group" {
-  description = "Their number, and how it changes; sized_by is the variable by which an operator lowers it."
+  description = "Their number, and how it changes. sized_by is the variable with which an operator lowers it."
   type = object({
     sized_by              = string
     min_size              = number
@@ -72,7 +71,7 @@ variable "group" {
 }
 
 variable "other_cores" {
-  description = "On-demand cores of the machines beside the workers."
+  description = "On-demand cores of the machines other than the workers."
   type        = number
 }
 
@@ -101,7 +100,7 @@ variable "machines" {
 }
 
 variable "processes" {
-  description = "Role that a machine's broker takes: machine, description, name of its policy, user of Postgres, statements."
+  description = "Role that a machine's broker assumes: machine, description, name of its policy, Postgres user, statements."
   type        = any
 }
 
@@ -130,12 +129,12 @@ variable "alarms" {
 }
 
 variable "mails_when_well" {
-  description = "True: an alarm also mails when it is over. A new alarm does so at once."
+  description = "True: an alarm also sends a mail when it is over, and immediately when it is created."
   type        = bool
 }
 
 variable "alerts_topic_arn" {
-  description = "Topic that alarms are published to."
+  description = "Topic to which alarms are published."
   type        = string
 }
 

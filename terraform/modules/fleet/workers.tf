@@ -11,7 +11,7 @@ locals {
 }
 
 data "aws_ami" "worker" {
-  #checkov:skip=CKV_AWS_386:the image is named by its id and is the account's own
+  #checkov:skip=CKV_AWS_386:the image is selected by ID and belongs to this account
   owners = ["self"]
 
   filter {
@@ -20,8 +20,8 @@ data "aws_ami" "worker" {
   }
 }
 
-# The number of cores that the account may run. A new account has five of each kind, and if a
-# group may not start an instance, this is shown only in the group's activities.
+# A new account may run five cores of each kind. If a group may not start an instance, only the
+# group's activities show this.
 data "aws_servicequotas_service_quota" "cores" {
   for_each = { spot = "L-34B43A08", on_demand = "L-1216C47A" }
 
@@ -62,7 +62,7 @@ resource "aws_launch_template" "worker" {
   }
 
   network_interfaces {
-    #checkov:skip=CKV_AWS_88:machines fetch from the internet by addresses of their own, and nothing may come in
+    #checkov:skip=CKV_AWS_88:machines fetch from the internet over public addresses, and accept no connections
     device_index                = 0
     associate_public_ip_address = true
     delete_on_termination       = true

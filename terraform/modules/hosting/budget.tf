@@ -2,7 +2,7 @@
 # confirm it only once.
 
 resource "aws_sns_topic" "alerts" {
-  #checkov:skip=CKV_AWS_26:the mails name alarms, no secret; CloudWatch cannot publish under AWS's own key, and a key of our own costs as much as the site
+  #checkov:skip=CKV_AWS_26:CloudWatch cannot publish under AWS's own key, and a key of ours would cost as much as the site
   name = "${var.name}-alerts"
 }
 

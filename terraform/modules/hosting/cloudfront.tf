@@ -7,8 +7,7 @@ resource "aws_cloudfront_origin_access_control" "site" {
 }
 
 # CloudFront obeys each object's Cache-Control (a minute for the manifest, a year for bundles).
-# A response depends only on the request's path and its Accept-Encoding. With a minimum TTL of 0
-# CloudFront would not cache compressed responses, and CloudFront compresses bundles.
+# With a minimum TTL of 0 it would not cache compressed responses.
 resource "aws_cloudfront_cache_policy" "site" {
   name        = "${var.name}-site"
   comment     = "As the objects' Cache-Control says, in Brotli or gzip"
@@ -35,7 +34,7 @@ resource "aws_cloudfront_cache_policy" "site" {
 }
 
 resource "aws_cloudfront_response_headers_policy" "site" {
-  #checkov:skip=CKV_AWS_259:a browser that has seen it cannot be told otherwise: the operator raises hsts_seconds step by step, for the names below only if all of them are HTTPS
+  #checkov:skip=CKV_AWS_259:browsers remember this header, so the operator raises hsts_seconds step by step
   name    = "${var.name}-site"
   comment = "The page's own policy as headers, so that it holds before a byte of the page is read"
 
@@ -89,13 +88,13 @@ locals {
 }
 
 resource "aws_cloudfront_distribution" "site" {
-  #checkov:skip=CKV_AWS_86:access logs are delivered by aws_cloudwatch_log_delivery (logs.tf), which this check does not know
-  #checkov:skip=CKV_AWS_68:a firewall before static files costs five dollars a month and finds nothing to guard
-  #checkov:skip=CKV2_AWS_47:the same firewall, for a Java library that static files do not run
-  #checkov:skip=CKV_AWS_310:a second origin would hold the same bytes; S3 answers from three zones as it is
+  #checkov:skip=CKV_AWS_86:aws_cloudwatch_log_delivery (logs.tf) delivers access logs, which this check does not know
+  #checkov:skip=CKV_AWS_68:static files need no firewall, which would cost five dollars a month
+  #checkov:skip=CKV2_AWS_47:the firewall rule protects a Java library that static files do not use
+  #checkov:skip=CKV_AWS_310:a second origin would contain the same bytes, and S3 already stores them in several zones
   #checkov:skip=CKV_AWS_374:the site is for every country
-  #checkov:skip=CKV_AWS_174:without a domain of one's own CloudFront's certificate is used, whose minimum cannot be set; with one it is TLS 1.2
-  #checkov:skip=CKV2_AWS_42:the same: a certificate of one's own needs a domain of one's own
+  #checkov:skip=CKV_AWS_174:CloudFront's own certificate has no configurable minimum, and with a domain it is TLS 1.2
+  #checkov:skip=CKV2_AWS_42:a custom certificate needs a domain, which is optional
   enabled             = true
   comment             = "${var.name}: a tab for every website"
   default_root_object = "index.html"

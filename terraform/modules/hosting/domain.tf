@@ -34,7 +34,7 @@ resource "aws_acm_certificate_validation" "site" {
 }
 
 resource "aws_route53_record" "site" {
-  #checkov:skip=CKV2_AWS_23:the record is an alias of the distribution of this module
+  #checkov:skip=CKV2_AWS_23:the record is an alias for this module's distribution
   for_each = local.has_domain ? toset(["A", "AAAA"]) : toset([])
 
   zone_id = var.zone_id

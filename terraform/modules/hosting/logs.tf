@@ -1,4 +1,4 @@
-# Access logs: CloudFront's standard logging v2, which needs no ACLs and is free of charge.
+# CloudFront's standard logging v2 needs no ACLs and is free of charge.
 
 module "logs" {
   source = "../bucket"
@@ -36,8 +36,8 @@ resource "aws_cloudwatch_log_delivery_destination" "site" {
   }
 }
 
-# Provider 6.25.0 drops the prefix AWSLogs/ACCOUNT/CloudFront when it changes suffix_path in place
-# (terraform-provider-aws issue 46328), so another path recreates the delivery.
+# Provider 6.25.0 drops the prefix AWSLogs/ACCOUNT/CloudFront when it changes suffix_path in
+# place (terraform-provider-aws issue 46328), so another path recreates the delivery.
 resource "terraform_data" "log_path" {
   input = "/{yyyy}/{MM}/{dd}"
 }
@@ -55,22 +55,21 @@ resource "aws_cloudwatch_log_delivery" "site" {
   }
 }
 
-# Postgres's logs, for a scan and for a crawl service. RDS creates this group again for its last
-# lines, even if the group was deleted before. If the group were destroyed with the database, it
-# would therefore conflict with the next one.
+# RDS creates this group again for its last lines, even if the group was deleted before. If the
+# group were destroyed with the database, it would therefore conflict with the next one.
 resource "aws_cloudwatch_log_group" "database" {
-  #checkov:skip=CKV_AWS_158:the log holds slow statements, no secret
-  #checkov:skip=CKV_AWS_338:it is read while the scan runs
+  #checkov:skip=CKV_AWS_158:the log contains slow statements but no secrets
+  #checkov:skip=CKV_AWS_338:old lines are not needed, because the log is for current faults
   for_each = toset([var.name, "${var.name}-crawls"])
 
   name              = "/aws/rds/instance/${each.value}/postgresql"
   retention_in_days = 14
 }
 
-# The machines' journals, because the machines themselves are gone when an operator needs these.
+# The machines are gone when an operator needs their journals.
 resource "aws_cloudwatch_log_group" "machines" {
-  #checkov:skip=CKV_AWS_158:the log names hosts and outcomes, no secret
-  #checkov:skip=CKV_AWS_338:complaints come within days
+  #checkov:skip=CKV_AWS_158:the log contains hosts and outcomes but no secrets
+  #checkov:skip=CKV_AWS_338:complaints about requests come within days
   name              = "/${var.name}/machines"
   retention_in_days = var.log_retention_days
 }

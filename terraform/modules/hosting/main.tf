@@ -6,7 +6,6 @@ locals {
   account_id = data.aws_caller_identity.current.account_id
 }
 
-# The site's bucket, which only the named CloudFront distribution can read.
 module "site" {
   source = "../bucket"
 
@@ -35,8 +34,8 @@ module "kept" {
 # The key that signs a month's requests. terraform creates only the secret, and the operator
 # stores a key in it (docs/scan.md), so that no state contains the key.
 resource "aws_secretsmanager_secret" "signing" {
-  #checkov:skip=CKV_AWS_149:AWS's own key serves as well, and one of ours costs more than the secret
-  #checkov:skip=CKV2_AWS_57:a key lives for a month and is replaced by hand, together with the site's key directory
+  #checkov:skip=CKV_AWS_149:AWS's own key suffices, and a key of ours would cost more than the secret
+  #checkov:skip=CKV2_AWS_57:the operator replaces the key each month, together with the site's key directory
   name                    = "${var.name}-signing-key"
   description             = "Ed25519 key that the workers sign requests with"
   recovery_window_in_days = 0

@@ -9,7 +9,7 @@ output "site_bucket" {
 }
 
 output "kept_bucket" {
-  description = "Name of the bucket that outlives scans."
+  description = "Name of the private bucket, which outlives scans."
   value       = module.kept.name
 }
 
@@ -19,7 +19,7 @@ output "distribution_id" {
 }
 
 output "alerts_topic_arn" {
-  description = "Topic that alarms are published to."
+  description = "Topic to which alarms are published."
   value       = aws_sns_topic.alerts.arn
 }
 
@@ -29,6 +29,6 @@ output "machine_logs" {
 }
 
 output "signing_secret_arn" {
-  description = "Secret of the key that requests are signed with."
+  description = "Secret with the key that signs requests."
   value       = aws_secretsmanager_secret.signing.arn
 }

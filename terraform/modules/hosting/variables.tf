@@ -4,24 +4,24 @@ variable "name" {
 
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{1,18}[a-z0-9]$", var.name))
-    error_message = "Give 3 to 20 lower-case letters, digits and hyphens, beginning with a letter."
+    error_message = "Expected 3 to 20 lower-case letters, digits and hyphens, starting with a letter."
   }
 }
 
 variable "domain_name" {
-  description = "Domain name of the site; null for CloudFront's own."
+  description = "Domain name of the site. Null for CloudFront's own name."
   type        = string
   default     = null
 }
 
 variable "zone_id" {
-  description = "Route 53 zone that holds the name; null without one."
+  description = "Route 53 zone that contains the name. Null without a domain name."
   type        = string
   default     = null
 
   validation {
     condition     = (var.zone_id == null) == (var.domain_name == null)
-    error_message = "domain_name and zone_id go together."
+    error_message = "Set both domain_name and zone_id, or neither."
   }
 }
 
@@ -31,7 +31,7 @@ variable "price_class" {
 
   validation {
     condition     = contains(["PriceClass_100", "PriceClass_200", "PriceClass_All"], var.price_class)
-    error_message = "Give PriceClass_100, PriceClass_200 or PriceClass_All."
+    error_message = "Expected PriceClass_100, PriceClass_200 or PriceClass_All."
   }
 }
 
@@ -41,7 +41,7 @@ variable "log_retention_days" {
 
   validation {
     condition     = var.log_retention_days >= 1
-    error_message = "Give at least 1 day."
+    error_message = "Expected at least 1 day."
   }
 }
 
@@ -51,7 +51,7 @@ variable "backup_retention_days" {
 
   validation {
     condition     = var.backup_retention_days >= 1
-    error_message = "Give at least 1 day."
+    error_message = "Expected at least 1 day."
   }
 }
 
@@ -61,22 +61,22 @@ variable "monthly_budget_usd" {
 
   validation {
     condition     = var.monthly_budget_usd >= 1
-    error_message = "Give at least 1 dollar."
+    error_message = "Expected at least 1 dollar."
   }
 }
 
 variable "budget_by_tag" {
-  description = "Whether the budget counts only what carries the tag Project."
+  description = "Whether the budget counts only resources with the tag Project."
   type        = bool
 }
 
 variable "hsts_seconds" {
-  description = "Seconds for which browsers keep to HTTPS."
+  description = "Seconds for which browsers use only HTTPS."
   type        = number
 }
 
 variable "hsts_subdomains" {
-  description = "Whether that holds for the names below the site's, too."
+  description = "Whether hsts_seconds also applies to the names below the site's."
   type        = bool
 }
 
@@ -86,6 +86,6 @@ variable "alert_emails" {
 
   validation {
     condition     = length(var.alert_emails) > 0
-    error_message = "Without an address nobody hears of anything."
+    error_message = "Expected at least one address, because otherwise all warnings would be lost."
   }
 }

@@ -1,7 +1,6 @@
 # The console: a small on-demand instance for the operator, which starts the scan and publishes
-# it. It remains after the workers have left, for status, retry, backup, verify, gc, publish,
-# doctor and takedown. When the scan has finished, it stops Postgres and itself (stop_when);
-# both can be started again. It runs no job that reads untrusted bytes.
+# it. When the scan has finished, it stops Postgres and itself (stop_when); both can be started
+# again. It runs no job that reads untrusted bytes.
 
 locals {
   console_name  = "${var.name}-console"
@@ -9,18 +8,17 @@ locals {
 }
 
 resource "aws_instance" "console" {
-  #checkov:skip=CKV_AWS_126:metrics by the minute tell nothing more of a machine that waits
+  #checkov:skip=CKV_AWS_126:a mostly idle machine does not need metrics per minute
   count = var.console ? 1 : 0
 
-  # Like workers, the console gets a public address from its subnet. With
-  # associate_public_ip_address, the next apply would replace a stopped console, because it has
-  # no address then (terraform-provider-aws issue 33775).
+  # With associate_public_ip_address, the next apply would replace a stopped console, because it
+  # has no address then (terraform-provider-aws issue 33775).
   ami                  = var.ami_id
   instance_type        = coalesce(var.console_instance_type, local.console_types[var.architecture])
   ebs_optimized        = true
   iam_instance_profile = module.fleet.profiles["console"]
-  # The console migrates and starts the scan as soon as it is running, so wait until its
-  # permissions and outgoing connections exist.
+  # The console migrates and starts the scan as soon as it is running, so its permissions and
+  # outgoing connections must exist first.
   subnet_id                            = module.fleet.subnet_ids[0]
   vpc_security_group_ids               = [module.fleet.groups["workers"]]
   instance_initiated_shutdown_behavior = "terminate"

@@ -1,6 +1,3 @@
-# The parts that a scan has in common with a crawl service: network, Postgres, workers, roles,
-# dashboard.
-
 module "fleet" {
   source = "../fleet"
 
@@ -52,7 +49,7 @@ module "fleet" {
     termination_policies  = ["NewestInstance"]
   }
 
-  # It exists only during a scan, so it needs neither redundancy nor backups.
+  # The database exists only during a scan, so it needs neither redundancy nor backups.
   database = {
     instance_class   = var.database_instance_class
     version          = var.database_version
@@ -66,7 +63,7 @@ module "fleet" {
     protected              = false
     group_description      = "Postgres: from the workers alone"
     parameters_description = "Few large appends, one small hot table"
-    # Names the scan: the root module refuses to remove it, or to change its crawl, without this name.
+    # The root module refuses to remove the database, or to change its crawl, without this name.
     tags = { Scan = var.crawl }
   }
 
@@ -79,7 +76,7 @@ module "fleet" {
   mails_when_well = false
   alarms = {
     database-connections = {
-      description = "Postgres has more connections than 180 workers make; at 1,200 it refuses more."
+      description = "Postgres has more connections than 180 workers open. At 1,200 it rejects new ones."
       namespace   = "AWS/RDS"
       metric      = "DatabaseConnections"
       comparison  = "GreaterThanThreshold"

@@ -1,5 +1,4 @@
-# Permissions for the workers and the console, in addition to those that every machine and every
-# process has (modules/fleet).
+# Permissions for the workers and the console, in addition to those in modules/fleet.
 
 locals {
   site    = "arn:aws:s3:::${var.site_bucket}"
@@ -25,7 +24,6 @@ locals {
       ]
     }
 
-    # The operator's machine, which also starts the scan.
     console = {
       description = "The machine of EveryTab's operator"
       policy      = "operate"
@@ -61,8 +59,8 @@ locals {
           Action   = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
           Resource = "${local.archive}/*"
         },
-        # Operators and takedown write the list of takedowns. Backups are never deleted from
-        # here, because they expire.
+        # Operators and takedown write the list of takedowns. Backups expire, so they are never
+        # deleted from here.
         {
           Sid      = "KeepTakedownsAndBackups"
           Action   = ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"]
@@ -112,9 +110,9 @@ locals {
   }
 
   processes = {
-    # The worker's process, which parses untrusted files. It stores icons in the archive, and
-    # bundles below the scan's prefix on the site. It writes no page, reads no backup, and
-    # deletes nothing.
+    # The worker's process parses untrusted files. It stores icons in the archive, and bundles
+    # below the scan's prefix on the site. It writes no page, reads no backup, and deletes
+    # nothing.
     scanner = {
       machine     = "worker"
       description = "EveryTab's worker processes"
@@ -136,7 +134,7 @@ locals {
           Action   = ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"]
           Resource = ["${local.archive}/archive/*", "${local.site}/scans/*"]
         },
-        # The tokens that identify the scan's stores. The console writes them.
+        # The console writes the tokens that identify the scan's stores.
         {
           Sid      = "RecogniseTheStores"
           Action   = "s3:GetObject"
@@ -152,7 +150,7 @@ locals {
       ]
     }
 
-    # The console's only process that runs by itself. It publishes.
+    # The publisher is the console's only process that runs by itself.
     publisher = {
       machine     = "console"
       description = "EveryTab's publishing process"

@@ -9,7 +9,8 @@ locals {
   namespace  = "EveryTab"
 }
 
-# The icons as they were served. This bucket is deleted with the scan; `everytab-worker backup` copies it.
+# The icons as they were served. This bucket is deleted with the scan, and `everytab-worker
+# backup` copies it.
 module "archive" {
   source = "../bucket"
 

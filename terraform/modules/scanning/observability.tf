@@ -20,9 +20,8 @@ locals {
   ]
 }
 
-# No alarm has ok_actions, because each alarm would send an OK mail when it is created.
-#
-# These are Prometheus's rules with a CloudWatch metric. telemetry/alerts.yml explains them.
+# Prometheus's rules with a CloudWatch metric; telemetry/alerts.yml explains them. No alarm has
+# ok_actions, because each alarm would send an OK mail when it is created.
 locals {
   rules = flatten(yamldecode(file("${path.module}/../../../telemetry/alerts.yml")).groups[*].rules)
   alarms = { for rule in local.rules : rule.alert => merge(
@@ -66,7 +65,7 @@ resource "aws_autoscaling_policy" "stop" {
 
 resource "aws_cloudwatch_metric_alarm" "stop" {
   alarm_name          = "${var.name}-stopped-without-progress"
-  alarm_description   = "Workers held leases for stop_after_hours and no job has ended: the fleet was stopped. Apply again when the reason is gone."
+  alarm_description   = "Workers held leases for stop_after_hours, but no job has ended, so the fleet was stopped. Apply again when the cause is removed."
   namespace           = local.namespace
   metric_name         = "MinutesSinceProgress"
   dimensions          = { Fleet = local.fleet_name }
@@ -80,15 +79,14 @@ resource "aws_cloudwatch_metric_alarm" "stop" {
 }
 
 # Alarms for instances that cost money while a count is missing or 0. Without Watching, no alarm
-# would report that the scan has stopped. Without Workers, the instances have nothing to do: the
-# scan did not start, is paused or has ended, or no worker reaches Postgres. After half an hour
-# this sends a mail, and after stop_after_hours it stops the fleet.
+# would report that the scan has stopped. Without Workers, the instances have nothing to do.
+# After half an hour this sends a mail, and after stop_after_hours it stops the fleet.
 locals {
   idle_alarms = merge(
     { for name, alarm in local.alarms : name => { metric = alarm.metric, minutes = tonumber(alarm.minutes), actions = [var.alerts_topic_arn], description = alarm.description } if alarm.test == "absent" },
     {
-      idle-fleet   = { metric = "Workers", minutes = 30, actions = [var.alerts_topic_arn], description = "Machines are up, and none has worked for half an hour: they cost money for nothing." }
-      stopped-idle = { metric = "Workers", minutes = var.stop_after_hours * 60, actions = [var.alerts_topic_arn, aws_autoscaling_policy.stop.arn], description = "Machines were up for stop_after_hours, and none has worked: the fleet was stopped." }
+      idle-fleet   = { metric = "Workers", minutes = 30, actions = [var.alerts_topic_arn], description = "Machines have been running for half an hour without work, and cost money for nothing." }
+      stopped-idle = { metric = "Workers", minutes = var.stop_after_hours * 60, actions = [var.alerts_topic_arn, aws_autoscaling_policy.stop.arn], description = "Machines were running for stop_after_hours without work, so the fleet was stopped." }
     },
   )
 }

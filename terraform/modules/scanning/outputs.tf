@@ -1,5 +1,5 @@
 output "archive_bucket" {
-  description = "Bucket of the icons as they were served, as --archive wants it."
+  description = "Bucket with the icons as they were served, in the form of the option --archive."
   value       = "s3://${module.archive.name}"
 }
 
@@ -14,7 +14,7 @@ output "fleet_name" {
 }
 
 output "find_a_worker" {
-  description = "Command that prints an instance id of the fleet."
+  description = "Command that prints the id of an instance in the fleet."
   value       = "aws autoscaling describe-auto-scaling-groups --region ${var.region} --auto-scaling-group-names ${local.fleet_name} --query 'AutoScalingGroups[0].Instances[0].InstanceId' --output text"
 }
 
@@ -24,7 +24,7 @@ output "connect" {
 }
 
 output "console" {
-  description = "Command that opens a shell on the console; null without one."
+  description = "Command that opens a shell on the console. Null without a console."
   value       = one([for machine in aws_instance.console : "aws ssm start-session --region ${var.region} --target ${machine.id}"])
 }
 

@@ -1,5 +1,4 @@
-# The files that cloud-init writes on each machine, with the settings of its units, and the
-# target that it starts.
+# The files that cloud-init writes on each machine, and the target that it starts.
 
 locals {
   owner_url  = "postgres://everytab_owner@${local.database}?sslmode=verify-full&sslrootcert=/etc/everytab/rds-ca.pem"

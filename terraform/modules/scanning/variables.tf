@@ -1,7 +1,7 @@
 # The root module, the only caller, validates the values.
 
 variable "name" {
-  description = "Prefix of every name; two installations in one account need different prefixes."
+  description = "Prefix of all names. Two installations in one account need different prefixes."
   type        = string
 }
 
@@ -16,12 +16,12 @@ variable "crawl" {
 }
 
 variable "host_limit" {
-  description = "Maximum number of hosts; null for the whole crawl."
+  description = "Maximum number of hosts. Null for the whole crawl."
   type        = number
 }
 
 variable "site_url" {
-  description = "Address of the site; null for the distribution's own."
+  description = "Address of the site. Null for the distribution's own."
   type        = string
 }
 
@@ -31,7 +31,7 @@ variable "contact" {
 }
 
 variable "archive_rate" {
-  description = "Requests a second to Common Crawl's bucket, of all workers together; null for the program's default."
+  description = "Maximum requests per second to Common Crawl's bucket, for all workers together. Null for the program's default."
   type        = number
 }
 
@@ -41,7 +41,7 @@ variable "site_address" {
 }
 
 variable "stop_after_hours" {
-  description = "Hours without progress, or without a count, after which the fleet is stopped."
+  description = "Hours without progress, or without counts, after which the fleet is stopped."
   type        = number
 }
 
@@ -51,27 +51,27 @@ variable "worker_count" {
 }
 
 variable "architecture" {
-  description = "Processor architecture of the workers; the image must be built for it."
+  description = "Processor architecture of the workers. The image must be built for it."
   type        = string
 }
 
 variable "instance_types" {
-  description = "Instance types of the fleet, all with the same number of cores; at least 4, so that one has spot capacity; null for a default list for the architecture."
+  description = "At least 4 instance types for the fleet, so that one has spot capacity, all with the same number of cores. Null for a default list for the architecture."
   type        = list(string)
 }
 
 variable "on_demand_base" {
-  description = "Number of workers that are always on demand; on_demand_percentage applies to the others."
+  description = "Number of workers that are always on demand. on_demand_percentage applies to the others."
   type        = number
 }
 
 variable "on_demand_percentage" {
-  description = "Percentage of the workers beyond on_demand_base that are on demand; the others are spot instances."
+  description = "Percentage of the workers beyond on_demand_base that are on demand. The others are spot instances."
   type        = number
 }
 
 variable "requests_in_flight" {
-  description = "Maximum number of icon requests in flight of each worker."
+  description = "Maximum number of icon requests in flight per worker."
   type        = number
 }
 
@@ -86,17 +86,17 @@ variable "network_cidr" {
 }
 
 variable "database_instance_class" {
-  description = "Instance class of Postgres; 2 cores and 8 GB serve 30 million hosts."
+  description = "Instance class of Postgres. 2 cores and 8 GB suffice for 30 million hosts."
   type        = string
 }
 
 variable "database_version" {
-  description = "Major version of Postgres; the image's pg_dump (Debian 13) can back up 17 and earlier ones."
+  description = "Major version of Postgres. The image's pg_dump (Debian 13) can back up 17 and earlier versions."
   type        = string
 }
 
 variable "database_storage_gb" {
-  description = "Initial storage of Postgres in GB; it grows automatically."
+  description = "Initial storage of Postgres in GB. It grows automatically."
   type        = number
 }
 
@@ -111,7 +111,7 @@ variable "ami_id" {
 
   validation {
     condition     = can(regex("^ami-([0-9a-f]{8}|[0-9a-f]{17})$", var.ami_id))
-    error_message = "Give an id such as ami-0123456789abcdef0."
+    error_message = "Expected an id such as ami-0123456789abcdef0."
   }
 }
 
@@ -131,7 +131,7 @@ variable "distribution_id" {
 }
 
 variable "alerts_topic_arn" {
-  description = "Topic that alarms are published to."
+  description = "Topic to which alarms are published."
   type        = string
 }
 
@@ -141,7 +141,7 @@ variable "console" {
 }
 
 variable "console_instance_type" {
-  description = "Instance type of the console; null for a default."
+  description = "Instance type of the console. Null for a default."
   type        = string
 }
 
@@ -156,7 +156,7 @@ variable "stop_when" {
 }
 
 variable "migrate_running_scan" {
-  description = "True: the console migrates the schema although a scan runs."
+  description = "True: the console migrates the schema although a scan is running."
   type        = bool
 }
 
@@ -166,6 +166,6 @@ variable "machine_logs" {
 }
 
 variable "signing_secret_arn" {
-  description = "Secret that holds the key that requests are signed with."
+  description = "Secret with the key that signs requests."
   type        = string
 }

@@ -1,7 +1,6 @@
 //! The output lines and the errors of an operation.
 //!
-//! An operation writes to a [`LineSink`], and fails with an [`OperationError`]. This crate does not
-//! depend on standard output, or on which operations exist.
+//! An operation writes to a [`LineSink`], and fails with an [`OperationError`].
 //!
 //! ```
 //! use everytab_console::OperationError;

@@ -4,10 +4,9 @@ use std::fmt::Arguments;
 
 use crate::operation_error::OperationError;
 
-/// Receives an operation's lines. The command line writes them to standard output and standard
-/// error; a test collects them.
+/// Receives an operation's lines.
 pub trait LineSink: Send + Sync {
-    /// Writes one line of the result. `line` has no line feed.
+    /// Writes one line of the result, without a line feed.
     ///
     /// # Errors
     /// Returns an error if the line cannot be written, because this loses data.
@@ -17,7 +16,7 @@ pub trait LineSink: Send + Sync {
     fn note(&self, line: Arguments<'_>);
 
     /// Calls `frame` with the terminal's number of columns, and paints the returned lines over the
-    /// last frame. If there is no terminal, returns false and paints nothing.
+    /// last frame. Returns false if there is no terminal.
     fn paint(&self, frame: &dyn Fn(usize) -> Vec<String>) -> bool {
         let _ = frame;
         false
@@ -26,14 +25,12 @@ pub trait LineSink: Send + Sync {
     /// Leaves the last frame on the screen, so that later lines appear below it.
     fn end_painting(&self) {}
 
-    /// Returns how many columns a line of the result should fit into. Unlimited unless a terminal
-    /// displays the result.
+    /// Returns how many columns a line of the result should fit into.
     fn columns(&self) -> usize {
         usize::MAX
     }
 
-    /// Returns a function that writes another process's log lines above the frame. `None` if frames
-    /// are not painted.
+    /// Returns a function that writes another process's log lines above the frame.
     fn log_writer(&self) -> Option<fn(&[u8])> {
         None
     }

@@ -2,12 +2,10 @@
 
 use std::error::Error;
 
-/// Why an operation failed.
-///
-/// Any error converts into this type, so `?` works. The message is then the message of that error.
+/// Why an operation failed. Any error converts into this type with the same message, so `?` works.
 #[derive(Debug)]
 pub struct OperationError {
-    /// One line that names the invalid input and a remedy.
+    /// One line for the operator that says what failed and, if possible, what to do.
     pub message: String,
     /// Whether the options are invalid, so repeating the operation with them fails again.
     pub is_usage: bool,
@@ -25,7 +23,7 @@ impl OperationError {
         Self { message: message.into(), is_usage: true, source: None }
     }
 
-    /// Yields the errors behind the message, direct causes first. Empty if there are none.
+    /// Yields the errors behind the message, direct causes first.
     pub fn causes(&self) -> impl Iterator<Item = &(dyn Error + 'static)> {
         let first: Option<&(dyn Error + 'static)> = match &self.source {
             Some(source) => Some(&**source),

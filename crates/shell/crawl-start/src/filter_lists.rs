@@ -1,9 +1,7 @@
 //! The filter lists that this process has in memory.
 //!
-//! Invariants: crawls and tests that use the same object share one copy in memory. At most one task
-//! copies an object at a time, and it finishes even if no caller waits any longer. An unused list
-//! is kept until a newer version is loaded, or until unused lists exceed [`MAX_UNUSED_BYTES`]. This
-//! module does not depend on a filter's decisions.
+//! Crawls and filter tests that use the same object share one copy in memory. A copy that has
+//! started finishes even if no caller waits any longer.
 
 #[cfg(test)]
 mod tests;
@@ -23,15 +21,12 @@ use tokio::{
 use crate::list_copy::{LoadError, copy_and_open};
 
 /// Maximum total size of the unused lists that are kept, in bytes. This is enough for two of the
-/// largest lists and some small ones.
+/// largest lists.
 const MAX_UNUSED_BYTES: u64 = 1 << 30;
-/// Maximum lists that are copied concurrently. With several, a slow store does not delay the lists
-/// in another store.
+/// Maximum number of lists that are copied concurrently.
 const MAX_CONCURRENT_COPIES: usize = 4;
 
-/// The result of copying a list, shared by all tasks that wait for it.
 type Copied = Result<LoadedList, Arc<LoadError>>;
-/// Receives the result of a copy that is in progress.
 type Flight = watch::Receiver<Option<Copied>>;
 
 /// The lists that this process has, by the digests of their objects.
@@ -47,17 +42,14 @@ struct Shared {
     held: Mutex<HeldLists>,
 }
 
-/// The loaded lists, and the copies in progress.
 #[derive(Debug)]
 struct HeldLists {
     max_unused_bytes: u64,
     here: HashMap<String, HeldList>,
     under_way: HashMap<String, Flight>,
-    /// Number of lookups so far, the clock for [`HeldList::used_at`].
     uses: u64,
 }
 
-/// A loaded list.
 #[derive(Debug)]
 struct HeldList {
     list: LoadedList,
@@ -83,7 +75,6 @@ impl HeldLists {
         Self { max_unused_bytes, here, under_way, uses: 0 }
     }
 
-    /// Returns the list if it is loaded, and records its use.
     fn find(&mut self, list: &FrozenList) -> Option<LoadedList> {
         self.uses += 1;
         let found = self.here.get_mut(&list.sha256)?;
@@ -95,12 +86,10 @@ impl HeldLists {
         Some(found.list.clone())
     }
 
-    /// Returns a list's copy in progress. `None` if there is none, or if its task has died.
     fn flight(&self, list: &FrozenList) -> Option<Flight> {
         self.under_way.get(&list.sha256).filter(|flight| flight.has_changed().is_ok()).cloned()
     }
 
-    /// Records that a copy has finished.
     fn ended(&mut self, list: &FrozenList, copied: &Copied) {
         self.under_way.remove(&list.sha256);
         let Ok(copied) = copied else { return };
@@ -135,7 +124,7 @@ impl HeldLists {
 }
 
 impl FilterLists {
-    /// Creates an empty collection that copies lists into this directory.
+    /// Creates an empty collection that uses this directory for temporary files.
     #[must_use]
     pub fn new(temporary: PathBuf) -> Self {
         Self::with_limit(temporary, MAX_UNUSED_BYTES)
@@ -147,8 +136,8 @@ impl FilterLists {
         Self { shared: Arc::new(Shared { temporary, permits, held }) }
     }
 
-    /// Compiles a crawl's filters with the lists that can be loaded. If a list cannot be loaded,
-    /// its filter is compiled without it. `patterns` contains the patterns of the filters' rules.
+    /// Compiles a crawl's filters without the lists that cannot be loaded. `patterns` contains the
+    /// patterns of the filters' rules.
     ///
     /// # Errors
     /// Returns an error if a filter's settings are invalid.
@@ -164,9 +153,15 @@ impl FilterLists {
             let with_lists = Filter::compile(filter, |list| by_name.get(list).cloned());
             compiled.push(match with_lists {
                 Ok(filter) => filter,
-                // The object does not contain everything that the settings expect from it.
+                // The object does not contain everything that the settings expect from it, so use
+                // no list.
                 Err(error) if !by_name.is_empty() => {
-                    tracing::error!(crawl, name, %error, "the lists of a filter are others");
+                    tracing::error!(
+                        crawl,
+                        name,
+                        %error,
+                        "a filter's lists do not match its settings; ignoring them"
+                    );
                     Filter::compile(filter, |_| None).map_err(|error| error.to_string())?
                 }
                 Err(error) => return Err(error.to_string()),
@@ -175,8 +170,8 @@ impl FilterLists {
         Ok(FilterSet::with_patterns(compiled, patterns))
     }
 
-    /// Loads lists and returns the loaded ones by name. With `until`, returns by then, and
-    /// unfinished copies continue in the background. `what` identifies the caller in the log.
+    /// Loads lists and returns the loaded ones by name. Copies that are unfinished at `until`
+    /// continue in the background. `what` identifies the caller in the log.
     pub async fn load_all<'a>(
         &self,
         what: &str,
@@ -194,14 +189,14 @@ impl FilterLists {
             };
             match loaded {
                 Ok(loaded) => drop(by_name.insert(name, loaded)),
-                Err(error) => tracing::warn!(what, list = name, %error, "it cannot be had now"),
+                Err(error) => {
+                    tracing::warn!(what, list = name, %error, "cannot load a filter list now")
+                }
             }
         }
         by_name
     }
 
-    /// Returns the list if it is loaded. Otherwise returns its copy in progress, and starts the
-    /// copy if necessary.
     fn begin(&self, list: &FrozenList, stores: &StoreSettings) -> Result<LoadedList, Flight> {
         let mut held = self.shared.held.lock();
         if let Some(loaded) = held.find(list) {
@@ -233,7 +228,6 @@ impl Shared {
     }
 }
 
-/// Waits until a copy finishes, at most until the given time.
 async fn ended(mut flight: Flight, until: Option<Instant>) -> Copied {
     let ended = async {
         let copied = flight.wait_for(Option::is_some).await.ok().and_then(|copied| copied.clone());

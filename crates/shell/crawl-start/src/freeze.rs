@@ -1,7 +1,5 @@
 //! Freezes filters: when a crawl starts, each filter and the versions of its lists are copied into
 //! its settings.
-//!
-//! This module does not depend on where filters are stored.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +17,11 @@ pub struct FreezeError {
     pub reason: String,
 }
 
-/// Freezes the filters in `names`, in this order. `filters` contains the stored filters, and
-/// `lists` the versions of their lists.
+/// Freezes the filters in `names`, in this order.
 ///
 /// # Errors
-/// Returns an error for the first filter that is missing or malformed. A filter is also invalid if
-/// it names a list or category that is not imported or has the wrong kind.
+/// Returns an error for the first filter that is missing or malformed, or names a list or category
+/// that is not imported or has the wrong kind.
 pub fn freeze_filters(
     names: &[String],
     filters: &[StoredFilter],
@@ -56,7 +53,7 @@ pub fn list_names_of(filters: &[StoredFilter]) -> Vec<String> {
     names
 }
 
-/// Returns the version of a list that a filter may use.
+/// Returns the frozen form of a list's current version.
 pub fn frozen_list(list: &StoredFilterList) -> FrozenList {
     FrozenList {
         name: list.name.clone(),

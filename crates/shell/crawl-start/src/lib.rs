@@ -1,8 +1,5 @@
 //! Starts a live crawl: creates its row, packs its seeds into rows of links, and freezes its
-//! filters with their lists.
-//!
-//! The command line, the HTTP API and a local crawl all start crawls with this package. A worker
-//! uses it to load the lists of its crawls. This crate does not depend on how a crawl is fetched.
+//! filters with their lists. Workers use it to load the lists of their crawls.
 
 mod filter_lists;
 mod freeze;
@@ -18,7 +15,6 @@ pub use self::{
     seed_batch::{MAX_SEEDS_PER_BATCH, SeedBatch},
 };
 
-/// Runs the example in README.md as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct ReadmeExample;

@@ -1,7 +1,5 @@
 //! Copies a list from its store into an unnamed temporary file, checks its digest, and maps it into
 //! memory.
-//!
-//! This module does not depend on which crawl needs the list, or on how long lists are kept.
 
 use std::{fs::File, io, path::Path, sync::Arc};
 
@@ -15,30 +13,27 @@ use crate::mapped;
 
 /// Size of a range request for a list, in bytes.
 const PART_BYTES: u64 = 8 << 20;
-/// Maximum size of a list, in bytes. This suffices for the maximum number of names and the list's
-/// directory.
+/// Maximum size of a list, in bytes.
 const MAX_LIST_BYTES: u64 = 400 << 20;
 
-/// The reason why a list cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoadError {
     #[error(transparent)]
     Store(#[from] StorageError),
-    #[error("the temporary file: {0}")]
+    #[error("cannot write or map the temporary file: {0}")]
     File(#[from] io::Error),
     #[error(transparent)]
     List(#[from] FilterListError),
-    #[error("the object is another one than when the crawl was started")]
+    #[error("the object has changed since the crawl was started")]
     Digest,
     #[error("the list has more than {MAX_LIST_BYTES} bytes")]
     TooLarge,
-    #[error("the list could not be read to its end")]
+    #[error("the task that reads the list failed")]
     Task,
-    #[error("it is still being copied")]
+    #[error("the list is still being copied")]
     UnderWay,
 }
 
-/// Copies a list, and opens it.
 pub(crate) async fn copy_and_open(
     list: &FrozenList,
     stores: &StoreSettings,
@@ -49,7 +44,6 @@ pub(crate) async fn copy_and_open(
     opened.map_err(|_| LoadError::Task)?
 }
 
-/// Copies an object into an unnamed file, and checks its digest.
 async fn copy(
     list: &FrozenList,
     stores: &StoreSettings,

@@ -1,6 +1,4 @@
 //! Creates the row of a crawl.
-//!
-//! This module does not depend on the source of the settings.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_commoncrawl::crawl_layout::{LayoutError, LiveCrawlName};

@@ -1,15 +1,13 @@
-//! Packs seeds into rows of links.
-//!
-//! Invariant: a batch contains every pushed seed exactly once, in the row for the slot group of its
-//! site. This module does not depend on the source of the seeds.
+//! Packs seeds into rows of links. A batch contains every pushed seed exactly once, in the row for
+//! the slot group of its site.
 
 use everytab_coordinator::LinksRow;
 use everytab_crawl_settings::Seed;
 use everytab_frontier::{Link, MAX_LINKS_PER_CHUNK, SLOTS, SuffixList, pack_links, slot_of_site};
 
-/// Maximum seeds in a batch. With 2 KB each they take 80 MB, and ten million seeds take 500 calls.
+/// Maximum seeds in a batch. Ten million seeds take 500 calls.
 pub const MAX_SEEDS_PER_BATCH: usize = 20_000;
-/// Slots per group. A row of links has one bit per slot.
+/// Slots per group. A row of links has one bit for each slot of its group.
 const GROUP_SLOTS: usize = 16;
 const GROUPS: usize = SLOTS / GROUP_SLOTS;
 
@@ -20,14 +18,12 @@ const _: () = assert!(MAX_SEEDS_PER_BATCH <= MAX_LINKS_PER_CHUNK, "a row is one 
 pub struct SeedBatch<'a> {
     suffixes: &'a SuffixList,
     is_urgent: bool,
-    /// The slot mask and the links for each group.
     groups: [(i32, Vec<Link>); GROUPS],
     seeds: usize,
 }
 
 impl<'a> SeedBatch<'a> {
-    /// Creates an empty batch. If `is_urgent`, the seeds are fetched before all other URLs of their
-    /// hosts.
+    /// Creates an empty batch. Urgent seeds are fetched before all other URLs of their hosts.
     #[must_use]
     pub fn new(suffixes: &'a SuffixList, is_urgent: bool) -> Self {
         Self { suffixes, is_urgent, groups: Default::default(), seeds: 0 }
@@ -63,15 +59,14 @@ impl<'a> SeedBatch<'a> {
         self.seeds == 0
     }
 
-    /// Returns true if the batch has [`MAX_SEEDS_PER_BATCH`] seeds, so the caller should take them.
+    /// Returns true if the batch has [`MAX_SEEDS_PER_BATCH`] seeds, so the caller should call
+    /// [`take`](Self::take).
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.seeds >= MAX_SEEDS_PER_BATCH
     }
 
-    /// Takes the seeds as rows and empties the batch. With at most [`MAX_SEEDS_PER_BATCH`] seeds,
-    /// there is at most one row per group. The rows do not name a crawl; the call that adds them
-    /// does.
+    /// Takes the seeds as rows and empties the batch. The caller must set each row's crawl.
     pub fn take(&mut self) -> Vec<LinksRow> {
         let mut rows = Vec::new();
         for (number, group) in self.groups.iter_mut().enumerate() {

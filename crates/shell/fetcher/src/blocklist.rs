@@ -1,8 +1,6 @@
 //! Hosts that must not be requested, because their owners opted out or an operator listed them.
 //!
-//! This module applies the same rule as the SQL function `coordinator.host_blocked`: a hostname
-//! blocks only itself, and a suffix blocks a domain with all names below it. It does not depend on
-//! who maintains the list, or why a host is on it.
+//! The rule must equal that of the SQL function `coordinator.host_blocked`.
 
 use std::collections::HashSet;
 
@@ -16,8 +14,7 @@ pub struct Blocklist {
 }
 
 impl Blocklist {
-    /// Returns whether a host is on the list. The host must be in lower case, without a trailing
-    /// dot.
+    /// The host must be in lower case, without a trailing dot.
     pub(crate) fn blocks(&self, host: &str) -> bool {
         if self.hostnames.contains(host) {
             return true;

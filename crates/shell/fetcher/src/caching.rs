@@ -1,8 +1,7 @@
 //! Decides from a response's header fields whether a later request for the same URL could be
 //! conditional, or could be avoided (RFC 9110 8.8, RFC 9111 4.2).
 //!
-//! This module applies the rules for a private cache, so it ignores `s-maxage`. It also ignores
-//! heuristic freshness. It does not depend on who caches the response.
+//! These are the rules for a private cache without heuristic freshness.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use http::{
@@ -10,30 +9,26 @@ use http::{
     header::{AGE, CACHE_CONTROL, DATE, ETAG, EXPIRES, LAST_MODIFIED, VARY},
 };
 
-/// Maximum number of seconds in a field. Larger numbers count as this one (RFC 9111 1.2.2).
+/// Maximum number of seconds in a field (RFC 9111 1.2.2).
 const MAX_SECONDS: i64 = 1 << 31;
-/// Seconds per day.
 const DAY: i64 = 86_400;
-/// The obsolete date formats that receivers must accept (RFC 9110 5.6.7): the format of RFC 850,
-/// and the format of C's `asctime`.
+/// The obsolete date formats that receivers must accept (RFC 9110 5.6.7).
 const OBSOLETE_DATES: [&str; 2] = ["%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
 
 /// The facts about a response that matter for the next request to its URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Caching {
-    /// Whether the response has an `ETag` or a `Last-Modified`, so the next request can be
-    /// conditional.
+    /// Whether the next request can be conditional, because the response has an `ETag` or a
+    /// `Last-Modified`.
     pub has_validator: bool,
-    /// Seconds from receipt until the response becomes stale. 0 or less if it was already stale.
+    /// Seconds from receipt until the response becomes stale.
     fresh_seconds: i64,
 }
 
 impl Caching {
-    /// Reads the header fields of a response that was received at `now`.
     pub(crate) fn of(headers: &HeaderMap, now: DateTime<Utc>) -> Self {
         let has = |name: HeaderName| headers.get(name).is_some_and(|value| !value.is_empty());
         let lifetime = lifetime(headers, now);
-        // Without a lifetime, the age does not matter.
         let age = if lifetime > 0 { age(headers, now) } else { 0 };
         Self {
             has_validator: has(ETAG) || has(LAST_MODIFIED),
@@ -41,15 +36,13 @@ impl Caching {
         }
     }
 
-    /// Returns whether a cache may still use the response without sending a request, this many days
-    /// after its receipt.
+    /// Returns whether a cache may still use the response without a request, this many days after
+    /// its receipt.
     pub fn is_fresh_after(self, days: u32) -> bool {
         self.fresh_seconds > i64::from(days) * DAY
     }
 }
 
-/// Returns how many seconds after its creation a response becomes stale (RFC 9111 4.2.1). 0 if the
-/// response does not specify this, or if a cache must always revalidate it.
 fn lifetime(headers: &HeaderMap, now: DateTime<Utc>) -> i64 {
     if values(headers, VARY).any(|field| field == "*") {
         return 0;
@@ -67,14 +60,12 @@ fn lifetime(headers: &HeaderMap, now: DateTime<Utc>) -> i64 {
         return seconds(age).unwrap_or(0);
     }
     let Some(expires) = headers.get(EXPIRES) else { return 0 };
-    // A malformed date, such as 0, counts as a date in the past.
+    // A malformed date counts as a date in the past.
     let Some(expires) = expires.to_str().ok().and_then(date) else { return 0 };
     let lifetime = expires.signed_duration_since(response_date(headers).unwrap_or(now));
     lifetime.num_seconds().clamp(0, MAX_SECONDS)
 }
 
-/// Returns how many seconds a response was in transit or in caches before it was received (RFC 9111
-/// 4.2.3).
 fn age(headers: &HeaderMap, now: DateTime<Utc>) -> i64 {
     let apparent = now.signed_duration_since(response_date(headers).unwrap_or(now)).num_seconds();
     let stated = values(headers, AGE).next().and_then(seconds);
@@ -85,26 +76,21 @@ fn response_date(headers: &HeaderMap) -> Option<DateTime<Utc>> {
     date(headers.get(DATE)?.to_str().ok()?)
 }
 
-/// Returns the members of a field's list, from all of its lines. Skips lines that are not ASCII.
 fn values(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(str::trim)
 }
 
-/// Splits a cache directive into its name, in lower case, and its value without quotation marks.
-/// The value is empty if the directive has none.
 fn directive(text: &str) -> (String, &str) {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     (name.trim().to_ascii_lowercase(), value.trim().trim_matches('"'))
 }
 
-/// Parses a number of seconds. `None` if it contains anything but digits.
 fn seconds(text: &str) -> Option<i64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(MAX_SECONDS).min(MAX_SECONDS))
 }
 
-/// Parses a date in any of the three formats that HTTP allows.
 pub(crate) fn date(text: &str) -> Option<DateTime<Utc>> {
     let text = text.trim();
     if let Ok(date) = DateTime::parse_from_rfc2822(text) {

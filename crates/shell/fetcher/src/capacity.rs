@@ -1,7 +1,5 @@
-//! Computes how many requests this process's open-file limit and memory allow in flight.
-//!
-//! With too few files or too little memory, the worker has fewer requests in flight, so that none
-//! of them fails for lack of resources. This module does not depend on what is fetched.
+//! Computes how many requests this process's open-file limit and memory allow in flight, so that
+//! none of them fails for lack of resources.
 
 use std::fs;
 
@@ -12,8 +10,8 @@ use crate::settings::{FetchSettings, REQUEST_BYTES, WAITING_BYTES};
 const FILES_A_REQUEST: u64 = 4;
 /// Assumed limit for open files if the system does not report one.
 const OPEN_FILES_AT_LEAST: u64 = 256;
-/// Requests and their response bodies may use three quarters of the system's memory. The rest is
-/// left for the worker's other tasks and the operating system.
+/// Requests and their response bodies may use three quarters of the memory that this process may
+/// use.
 const PARTS: (u64, u64) = (3, 4);
 
 /// A resource that requests need.
@@ -30,14 +28,13 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// Returns the maximum number of requests in flight that this resource allows. This is at least
-    /// 1.
+    /// Returns the maximum number of requests in flight that this resource allows, at least 1.
     pub fn requests(&self) -> usize {
         let fit = self.has.saturating_sub(self.fixed) / self.each;
         usize::try_from(fit).unwrap_or(usize::MAX).max(1)
     }
 
-    /// Describes the available amount and the amount that `in_flight` requests need, for a message.
+    /// Describes the available amount and the amount that `in_flight` requests need.
     pub fn describe(&self, in_flight: usize) -> String {
         let wanted = self.each.saturating_mul(in_flight as u64).saturating_add(self.fixed);
         let Self { has, unit, .. } = self;
@@ -66,8 +63,8 @@ pub fn requests_in(machine_bytes: u64) -> usize {
     memory_capacity(machine_bytes).requests()
 }
 
-/// Returns the maximum memory in bytes for `requests` in flight, including their bodies and the
-/// waiting origins.
+/// Returns the maximum memory in bytes for `requests` in flight, with their bodies and the waiting
+/// origins.
 pub fn memory_of(requests: u64) -> u64 {
     let room = memory_capacity(0);
     (room.fixed + requests * room.each) * 1_024
@@ -85,10 +82,8 @@ fn memory_capacity(machine_bytes: u64) -> Capacity {
     }
 }
 
-/// Returns the system's memory in bytes, or the limit of this process's cgroup if that is lower.
 fn memory_bytes() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(of_meminfo);
-    // Support both cgroup versions, because a container or a systemd unit may use either.
     let group = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = group_files(&group).into_iter().filter_map(|file| {
         let text = fs::read_to_string(file).ok()?;
@@ -102,8 +97,6 @@ fn of_meminfo(text: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1_024)
 }
 
-/// Returns the files that may contain a memory limit, according to `/proc/self/cgroup`
-/// (cgroups(7)). There is one file for the process's own cgroup and one for each ancestor.
 fn group_files(group: &str) -> Vec<String> {
     let mut files = Vec::new();
     for line in group.lines() {

@@ -1,6 +1,4 @@
 //! The states of a server's certificate that are recorded with a fetch.
-//!
-//! This module does not depend on a TLS library.
 
 use crate::closed_list::closed_list;
 

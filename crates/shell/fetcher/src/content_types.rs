@@ -1,18 +1,13 @@
 //! The declared content type of a response, which decides whether its body is read.
-//!
-//! Only the `Content-Type` field counts, because the decision is made before the body is read. This
-//! module does not depend on how a body is used.
 
 use everytab_webpage::{ContentTypes, is_token};
 use http::{HeaderMap, header::CONTENT_TYPE};
 
-/// Returns whether `types` accept the declared type of a response.
 pub(crate) fn accept(types: &ContentTypes, headers: &HeaderMap) -> bool {
     types.accept(essence(headers).as_deref())
 }
 
-/// Returns the type and subtype, in lower case, from the last `Content-Type` field in which both
-/// are valid.
+/// Returns the type and subtype, in lower case, from the last valid `Content-Type` field.
 pub(crate) fn essence(headers: &HeaderMap) -> Option<String> {
     let fields = headers.get_all(CONTENT_TYPE).iter().filter_map(|value| value.to_str().ok());
     let mut essences = fields.filter_map(|value| {

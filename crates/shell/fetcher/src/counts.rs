@@ -1,15 +1,9 @@
 //! Counters for fetching one shard.
-//!
-//! This module does not depend on how events are counted, or on the counters' names in the
-//! statistics.
 
-/// Upper bounds, in milliseconds, of the counters for lookups by duration. The last counter has no
-/// upper bound.
+/// Upper bounds of the counters for lookups by duration, in milliseconds.
 const LOOKUP_BOUNDS_MS: [u64; 4] = [1, 10, 100, 1_000];
-/// Number of counters for lookups by duration. The last one is for lookups above all bounds.
 pub(crate) const LOOKUP_BUCKETS: usize = LOOKUP_BOUNDS_MS.len() + 1;
 
-/// Returns the index of the counter for a lookup that took this many milliseconds.
 pub(crate) fn lookup_bucket(took_ms: u64) -> usize {
     LOOKUP_BOUNDS_MS.partition_point(|bound| *bound < took_ms)
 }

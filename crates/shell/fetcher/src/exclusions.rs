@@ -1,8 +1,7 @@
 //! Hosts and networks that must no longer be requested. Exclusions can be added while shards are
 //! being fetched, and they also apply to requests in flight.
 //!
-//! Invariant: an exclusion is never removed, so adding one twice changes nothing. This module does
-//! not depend on who adds exclusions, or on scans.
+//! An exclusion is never removed.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -41,8 +40,7 @@ impl Excluded {
 pub struct Exclusions(Arc<watch::Sender<Excluded>>);
 
 impl Exclusions {
-    /// Returns the list's version, which is the maximum that was passed to [`Self::add`]. It starts
-    /// at 0.
+    /// Returns the maximum version that was passed to [`Self::add`], or 0.
     pub fn version(&self) -> i32 {
         self.0.borrow().version
     }
@@ -68,15 +66,13 @@ impl Exclusions {
         });
     }
 
-    /// Returns whether a host, or one of its addresses, is excluded.
     pub(crate) fn cover(&self, host: &str, addresses: &[IpAddr]) -> bool {
         self.0.borrow().covers(host, addresses)
     }
 
-    /// Waits until a host or one of its addresses is excluded.
     pub(crate) async fn until_covered(&self, host: &str, addresses: &[IpAddr]) {
         let mut excluded = self.0.subscribe();
-        // This value owns the sender, so the wait cannot fail. It ends when an exclusion matches.
+        // This value owns the sender, so the wait cannot fail.
         let _ = excluded.wait_for(|excluded| excluded.covers(host, addresses)).await;
     }
 

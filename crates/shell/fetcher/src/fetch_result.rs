@@ -1,6 +1,4 @@
 //! The result of a fetch: outcome, hops, times and bytes.
-//!
-//! This module does not depend on how the URL was fetched, or on whether the bytes are an image.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -14,14 +12,14 @@ use crate::{caching::Caching, certificate::Certificate, outcome::Outcome};
 pub struct Hop {
     /// The requested URL.
     pub url: String,
-    /// The dialled address. `None` if the hop failed before dialling.
+    /// The address of the hop's connection, or the address that was dialled last. `None` if the hop
+    /// failed before dialling.
     pub address: Option<SocketAddr>,
     /// The response status. `None` without a response.
     pub status: Option<u16>,
 }
 
-/// Milliseconds spent in each phase, summed over the hops. Time spent waiting for permits does not
-/// count.
+/// Milliseconds spent in each phase, summed over the hops. Waiting for permits does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timings {
     /// Waiting for the resolver.
@@ -45,13 +43,11 @@ impl Timings {
     }
 }
 
-/// Adds a time to a field of [`Timings`].
 pub(crate) fn add_ms(field: &mut u32, spent: Duration) {
     *field = field.saturating_add(u32::try_from(spent.as_millis()).unwrap_or(u32::MAX));
 }
 
-/// The result of fetching one URL. `outcome` is [`Outcome::Ok`] if there is a body, and
-/// [`judge`](crate::judge) then decides whether this body is an image.
+/// The result of fetching one URL.
 #[derive(Debug)]
 pub struct FetchResult {
     /// The URL as the caller specified it.

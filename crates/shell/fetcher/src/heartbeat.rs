@@ -1,6 +1,4 @@
 //! A counter that grows while a job makes progress.
-//!
-//! This module does not depend on who reads the counter, or on how a stalled job is handled.
 
 use std::sync::{
     Arc,
@@ -17,7 +15,7 @@ impl Heartbeat {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the number of steps so far.
+    /// Returns the number of steps.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

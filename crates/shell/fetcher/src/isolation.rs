@@ -3,33 +3,27 @@
 //! If a job repeatedly kills the process that runs it, the job is isolated. It then handles one
 //! item at a time and records each item before it handles it, so that the current item is known
 //! when the process dies.
-//!
-//! Invariants: an isolated job handles an item only after the item is recorded. An item that was
-//! current at [`DEATHS_OF_A_CRASHED_ITEM`] deaths is not handled again. This module does not depend
-//! on the kind of items, or on where they are recorded.
 
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
-/// An item that was the current one at this many process deaths counts as crashed. Two deaths also
-/// happen by chance: the item that was current at the first death is handled first in the next run,
-/// so it is current while that run waits for a store or a network that has just failed.
+/// An item that was current at this many process deaths counts as crashed. Two deaths also happen
+/// by chance, because the item of the first death is handled first in the next run and is current
+/// while that run waits for a store or a network that has just failed.
 const DEATHS_OF_A_CRASHED_ITEM: u32 = 3;
 
-/// Records an isolated job's current item. Each item has a number, and every run of the job must
-/// give it the same number.
+/// Records an isolated job's current item. Every run of the job must give an item the same number.
 pub trait ItemJournal: Send + Sync {
     /// Returns how many times a process died while this was the current item.
     fn deaths(&self, item: i64) -> u32;
 
-    /// Records the current item, replacing the previous one. If it cannot be recorded, this never
-    /// returns, so the lease expires and the job is aborted from outside.
+    /// Records the current item. If it cannot be recorded, this never returns, so the lease expires
+    /// and the job is aborted from outside.
     fn checkpoint_item(&self, item: i64) -> BoxFuture<'_, ()>;
 }
 
-/// A job's journal, if the job is isolated. By default it is not: the job handles any number of
-/// items at a time, and records none of them.
+/// A job's journal, if the job is isolated.
 #[derive(Clone, Default)]
 pub struct ItemIsolation(Option<Arc<dyn ItemJournal>>);
 
@@ -59,8 +53,7 @@ impl ItemIsolation {
         self.0.as_ref().map_or(0, |journal| journal.deaths(item))
     }
 
-    /// Records the current item. Without isolation this returns immediately. If the item cannot be
-    /// recorded, it never returns.
+    /// Records the current item if the job is isolated.
     pub async fn checkpoint_item(&self, item: i64) {
         if let Some(journal) = &self.0 {
             journal.checkpoint_item(item).await;

@@ -7,24 +7,10 @@
 //!   all data for the records in the archive.
 //! - [`Fetcher::deliver`] sends a webhook.
 //!
-//! The directories:
-//!
-//! - `shard/`: fetches a shard's URLs by origin, with one later pass for failures that may be
-//!   temporary;
-//! - `request/`: fetches one URL with its redirects and robots.txt, and manages connections;
-//! - `page/`: a crawl request and its result;
-//! - `host/`: the delay between a host's requests;
-//! - `names/`: the resolver, its DNS client, and checks for false results;
-//! - `permits/`: limits per hostname, per address, in total, per second, and on memory;
-//! - `signing/`: signatures by which sites recognise our requests;
-//! - `health/`: dead origins and endpoints, and checks for local failures.
-//!
-//! Invariants: on every hop, the guard allowed the address before it was dialled. Everything that a
-//! peer can make grow is bounded. An outcome depends only on responses about its own URL, hostname
-//! and address. A failure of this process or its network is a [`LocalFailure`], never an
+//! Invariants: no address is dialled, on any hop, unless the address rules allow it. Everything
+//! that a peer can make grow is bounded. An outcome depends only on responses about its own URL,
+//! hostname and address. A failure of this process or its network is a [`LocalFailure`], never an
 //! [`Outcome`].
-//!
-//! This crate does not depend on jobs, on Postgres, or on where shards are stored.
 //!
 //! ```
 //! use everytab_fetcher::{FetchSettings, Fetcher, Outcome, RobotsPolicy};

@@ -6,8 +6,7 @@ use crate::outcome::Outcome;
 
 macro_rules! local_failures {
     ($($(#[$doc:meta])* $variant:ident $name:literal $message:literal;)+) => {
-        /// A failure of this host or its network. It voids the fetch that it affects, which then
-        /// runs again, so it is never an outcome.
+        /// A failure of this host or its network, which voids the fetch that it affects.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
         pub enum LocalFailure { $($(#[$doc])* #[error($message)] $variant,)+ }
 
@@ -46,7 +45,7 @@ local_failures! {
     /// The process was frozen or asleep during a fetch.
     Stalled "stalled"
         "this process was stalled while fetching";
-    /// Most of the recent origins failed in ways that a broken local network would explain.
+    /// Most of the recent origins failed as they would on a broken local network.
     MostOriginsFail "most_origins_fail"
         "most of the last origins failed to resolve or to connect";
     /// A write to the directory for temporary files failed, or the spool is full.
@@ -67,24 +66,20 @@ impl LocalFailure {
         }
     }
 
-    /// Returns whether a void icon fetch may run again after a few seconds. If the resolver
-    /// returned a false result, it may not, because the shard's other fetches are void, too.
+    /// Returns whether a void icon fetch may run again after a few seconds. A false resolver result
+    /// voids the whole shard.
     pub(crate) fn may_pass(self) -> bool {
         self != Self::ResolverFalse
     }
 
-    /// Returns whether the resolver is at fault.
     pub(crate) fn is_of_resolver(self) -> bool {
         matches!(self, Self::ResolverUnreachable | Self::ResolverFalse)
     }
 }
 
-/// The reason why a fetch stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// The fetch has its outcome.
     Outcome(Outcome),
-    /// The fetch is void.
     LocalFailure(LocalFailure),
 }
 

@@ -1,7 +1,4 @@
-//! Measures the fetching of a shard: requests, lookups, time on the wire, and concurrency.
-//!
-//! Each event is also recorded in the process's metrics. This module does not depend on who reads
-//! the measurements.
+//! Counts the work of fetching one shard, and records most of it in the process's metrics, too.
 
 use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -18,7 +15,6 @@ use crate::{
     purpose::PurposeKind,
 };
 
-/// The counters of a shard that is being fetched.
 #[derive(Default)]
 pub(crate) struct FetchMeter {
     lookups: [AtomicU64; LOOKUP_BUCKETS],
@@ -34,7 +30,6 @@ pub(crate) struct FetchMeter {
 }
 
 impl FetchMeter {
-    /// Records a DNS lookup.
     pub(crate) fn looked_up(&self, took: Duration) {
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         add(&self.lookups[lookup_bucket(took_ms)], 1);
@@ -42,35 +37,29 @@ impl FetchMeter {
         instruments().lookup_duration.record(took_ms as f64 / 1e3, &[]);
     }
 
-    /// Records an attempted connection.
     pub(crate) fn dialled(&self) {
         add(&self.dials, 1);
         instruments().connections.add(1, &[label("connection", "tried")]);
     }
 
-    /// Records a request over a connection that was already open.
     pub(crate) fn reused(&self) {
         add(&self.reuses, 1);
         instruments().connections.add(1, &[label("connection", "reused")]);
     }
 
-    /// Records a rate-limit signal from an address.
     pub(crate) fn slowed_down(&self) {
         add(&self.rate_limited, 1);
         instruments().rate_limited.add(1, &[]);
     }
 
-    /// Records the number of requests in flight to a hostname, including this one.
     pub(crate) fn concurrent_per_host(&self, count: usize) {
         self.most_per_host.fetch_max(count, Ordering::Relaxed);
     }
 
-    /// Records the number of requests in flight to an address, including this one.
     pub(crate) fn concurrent_per_address(&self, count: usize) {
         self.most_per_address.fetch_max(count, Ordering::Relaxed);
     }
 
-    /// Records a finished fetch.
     pub(crate) fn fetched(&self, purpose: PurposeKind, fetched: &FetchResult) {
         record_metrics(purpose, fetched);
         let timings = fetched.timings;
@@ -84,7 +73,6 @@ impl FetchMeter {
         }
     }
 
-    /// Returns the current counters.
     pub(crate) fn counts(&self) -> FetchCounts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         FetchCounts {
@@ -115,7 +103,7 @@ fn record_metrics(purpose: PurposeKind, fetched: &FetchResult) {
         ("body", timings.body),
         ("total", timings.total),
     ] {
-        // Skip phases that this fetch did not have, because zeros would distort the histogram.
+        // Zeros for missing phases would distort the histogram.
         if ms > 0 || phase == "total" {
             instruments().fetch_duration.record(f64::from(ms) / 1e3, &[label("phase", phase)]);
         }

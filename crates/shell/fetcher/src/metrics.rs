@@ -1,8 +1,6 @@
 //! The fetcher's OpenTelemetry instruments.
 //!
-//! Invariants: [`METRICS`] and the instruments are declared as one list. Label values are from
-//! closed lists, never from a peer, so the number of series is bounded. Recording costs almost
-//! nothing in a process that exports no metrics. This module does not depend on the exporter.
+//! Label values are from closed lists, never from a peer, so the number of series is bounded.
 
 use std::sync::OnceLock;
 
@@ -33,7 +31,7 @@ instruments! { Instruments METRICS
         "Fetches that a local failure voided; they run again";
 }
 
-/// The gauge for requests on the wire. It is read when metrics are exported.
+/// The gauge for requests on the wire.
 pub const PERMITS: Metric = Metric {
     name: "everytab.fetch.permits",
     kind: MetricKind::Gauge,
@@ -44,7 +42,6 @@ pub const PERMITS: Metric = Metric {
 
 static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
 
-/// Returns the fetcher's instruments. The first call uses the current global meter provider.
 pub(crate) fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&meter()))
 }
@@ -73,7 +70,7 @@ pub fn begin_at_zero(purposes: &[PurposeKind]) {
     instruments.fetched_bytes.add(0, &[]);
 }
 
-/// Registers the gauge [`PERMITS`], which calls `in_flight` whenever metrics are exported.
+/// Registers the gauge [`PERMITS`].
 pub fn observe_in_flight(in_flight: impl Fn() -> InFlight + Send + Sync + 'static) {
     let meter = meter();
     let gauge = meter.u64_observable_gauge(PERMITS.name).with_unit(PERMITS.unit);

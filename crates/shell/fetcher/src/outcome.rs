@@ -1,13 +1,10 @@
 //! The closed list of outcomes for fetching one URL, and the rules that depend on each.
 //!
-//! Invariants: an outcome's name is stable (Postgres stores it, reports print it, a test pins it).
-//! Every outcome adds to exactly one counter in the published statistics. Each rule that depends on
-//! the outcome is a column in the table below, so a new row only compiles when every column has a
-//! value. This module does not depend on how a fetch is made.
+//! An outcome's name is stable, because Postgres and published reports contain it.
 
 use std::fmt;
 
-/// A counter of the published statistics. Each outcome adds to exactly one counter.
+/// A counter of the published statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StatsCounter {
     /// The name has no address, or the resolver failed or did not respond.
@@ -44,7 +41,7 @@ impl StatsCounter {
 /// Whether a shard's later pass retries the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// Do not retry, because the response was definite and another request would only be impolite.
+    /// Do not retry, because the response was definite.
     Never,
     /// Retry once, in the later pass.
     LaterPass,
@@ -60,7 +57,8 @@ pub enum Passing {
     No,
     /// The failure may be temporary. Its cause may be the URL or its origin.
     Url,
-    /// The failure may be temporary. No connection was made, so its cause is not the URL.
+    /// The failure may be temporary. It happened before a request was sent, so its cause is not the
+    /// URL.
     Origin,
     /// The failure may be temporary for some statuses, which are in [`Outcome::passing`].
     ByStatus,
@@ -84,14 +82,11 @@ pub enum RobotsEffect {
     NoResponse,
 }
 
-/// The scope that an outcome shows to be dead, so it need not be tried for other URLs.
+/// The scope that an outcome shows to be dead, so that it need not be tried for other URLs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dead {
-    /// Nothing, because the outcome is about one URL.
     Nothing,
-    /// The origin, because of its name, its address or its server.
     Origin,
-    /// The address and port, and with them the origin.
     Endpoint,
 }
 
@@ -102,36 +97,30 @@ pub(crate) enum LocalFault {
     No,
     /// Maybe: nothing was received after connecting. A link that drops packets has the same effect.
     Silence,
-    /// Maybe: the name was not resolved, or no connection was made. If many fetches in a row fail
-    /// like this, the cause is the local resolver or link.
+    /// Maybe: the name was not resolved, or no connection was made. If most of the recent origins
+    /// fail like this, the cause is the local resolver or link.
     Network,
 }
 
 /// Whether an outcome is still valid if this process stalled during the fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterStall {
-    /// Valid, because it does not depend on time.
     Counts,
-    /// Invalid: a deadline may have passed, or a peer may have given up, because this process was
-    /// stalled.
+    /// A deadline may have passed, or a peer may have given up, because this process was stalled.
     Void,
 }
 
 /// Whether an outcome is a sign that an address gets too many requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RateLimitSignal {
-    /// The outcome is not a sign.
     No,
-    /// The outcome is a sign.
     Yes,
-    /// The outcome is a sign if the status was 503.
     If503,
 }
 
-/// Whether the host of a URL was contacted before its fetch ended.
+/// Whether the host of a URL was contacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HostContact {
-    /// The host's name was looked up and, unless that failed, a request was sent or attempted.
     Contacted,
     /// Nothing was sent to the host, because the outcome was known before.
     Spared,
@@ -141,7 +130,7 @@ macro_rules! outcomes {
     ($($(#[$doc:meta])* $variant:ident $name:literal $counter:ident $retry:ident $passing:ident
        [$($status:pat)?]
        $robots:ident $dead:ident $fault:ident $stall:ident $signal:ident $host:ident;)+) => {
-        /// The outcome of a fetch. The list is closed, and the names are stable.
+        /// The outcome of a fetch.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Outcome { $($(#[$doc])* $variant,)+ }
 
@@ -159,7 +148,7 @@ macro_rules! outcomes {
                 match name { $($name => Some(Self::$variant),)+ _ => None }
             }
 
-            /// Returns the counter in the published statistics that this outcome adds to.
+            /// Returns the counter that this outcome adds to.
             pub fn stats_counter(self) -> StatsCounter {
                 match self { $(Self::$variant => StatsCounter::$counter,)+ }
             }
@@ -173,8 +162,6 @@ macro_rules! outcomes {
                 match self { $(Self::$variant => Passing::$passing,)+ }
             }
 
-            /// Returns the outcome for a status that is neither a success nor a redirect with a
-            /// target. The first matching row counts.
             pub(crate) fn of_refusal(status: u16) -> Self {
                 match status { $($($status => Self::$variant,)?)+ }
             }
@@ -184,27 +171,22 @@ macro_rules! outcomes {
                 match self { $(Self::$variant => RobotsEffect::$robots,)+ }
             }
 
-            /// Returns the scope that need not be tried again after this outcome.
             pub(crate) fn dead(self) -> Dead {
                 match self { $(Self::$variant => Dead::$dead,)+ }
             }
 
-            /// Returns whether this outcome may be caused by the local network.
             pub(crate) fn local_fault(self) -> LocalFault {
                 match self { $(Self::$variant => LocalFault::$fault,)+ }
             }
 
-            /// Returns whether this outcome is still valid after a stall of this process.
             pub(crate) fn after_stall(self) -> AfterStall {
                 match self { $(Self::$variant => AfterStall::$stall,)+ }
             }
 
-            /// Returns whether this outcome is a sign that an address gets too many requests.
             pub(crate) fn rate_limit_signal(self) -> RateLimitSignal {
                 match self { $(Self::$variant => RateLimitSignal::$signal,)+ }
             }
 
-            /// Returns whether the host was contacted.
             pub(crate) fn host_contact(self) -> HostContact {
                 match self { $(Self::$variant => HostContact::$host,)+ }
             }
@@ -265,8 +247,8 @@ outcomes! {
     /// The response violates HTTP/2.
     H2Protocol "h2_protocol" FailedOther Never No []
         NoResponse Nothing No Void No Contacted;
-    /// The head has more than 256 fields or 64 KiB, or over HTTP/1.1 there are too many interim
-    /// responses (1xx).
+    /// The head of an HTTP/1 response exceeds 64 KiB or 256 fields, or too many interim responses
+    /// (1xx) precede it.
     HeaderTooLarge "header_too_large" FailedOther Never No []
         NoResponse Nothing No Counts No Contacted;
     /// The head of a response did not arrive in time.
@@ -361,7 +343,7 @@ outcomes! {
     /// The URL has a user name or a password.
     UrlCredentials "url_credentials" FailedOther Never No []
         NoResponse Nothing No Counts No Spared;
-    /// robots.txt forbids the URL, or could not be read for a reason that forbids it.
+    /// robots.txt forbids the URL, or failed in a way that forbids everything.
     RobotsDisallowed "robots_disallowed" FailedOther Never No []
         NoResponse Nothing No Counts No Spared;
     /// The host is on the blocklist or was excluded, for example because its owner opted out.
@@ -383,9 +365,8 @@ impl fmt::Display for Outcome {
 }
 
 impl Outcome {
-    /// Returns whether a crawl may retry a page with this outcome. `status` is the status of the
-    /// response, if there was one. The listed statuses are temporary failures of the server, or of
-    /// a proxy in front of it (520 to 527).
+    /// Returns whether a crawl may retry a page with this outcome. The listed statuses are
+    /// temporary failures of the server, or of a proxy in front of it (520 to 527).
     pub fn passing(self, status: Option<u16>) -> Passing {
         match (self.passing_column(), status) {
             (Passing::ByStatus, Some(408 | 500 | 502 | 503 | 504 | 520..=527)) => Passing::Url,
@@ -394,14 +375,10 @@ impl Outcome {
         }
     }
 
-    /// Returns whether the origin's name, address or server is dead, so its other URLs need not be
-    /// tried.
     pub(crate) fn kills_origin(self) -> bool {
         self.dead() != Dead::Nothing
     }
 
-    /// Returns whether a failure of the local network may have caused this outcome, as when the
-    /// peer is silent.
     pub(crate) fn is_silence(self) -> bool {
         self.local_fault() != LocalFault::No
     }

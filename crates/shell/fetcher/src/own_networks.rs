@@ -1,9 +1,7 @@
 //! This host's networks: its own addresses, and the networks that it reaches without a gateway.
 //!
 //! Services on these networks are not meant for the public, even if their addresses are public,
-//! because a packet from this host to itself does not pass the firewall in front of it. The
-//! networks are read once, from the kernel's tables in /proc/net. This module does not depend on
-//! the operator's exceptions.
+//! because a packet from this host to itself does not pass the firewall in front of it.
 
 use std::{
     fs,
@@ -13,26 +11,25 @@ use std::{
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// Minimum prefix length for a connected network. Some tunnels use shorter prefixes to route half
-/// of the internet.
+/// Minimum prefix length for a connected IPv4 network. Some tunnels use shorter prefixes to route
+/// half of the internet.
 const MIN_V4_PREFIX: u8 = 8;
-/// Minimum prefix length for IPv6. The whole network of a provider has a prefix of this length.
+/// Minimum prefix length for a connected IPv6 network. A whole provider has a prefix of this
+/// length.
 const MIN_V6_PREFIX: u8 = 32;
 
-/// `RTF_GATEWAY` and `RTF_REJECT` of the kernel's `route.h`: the route has a gateway, or rejects.
+/// `RTF_GATEWAY` and `RTF_REJECT` of the kernel's `route.h`.
 const NOT_CONNECTED: u32 = 0x0002 | 0x0200;
 
-/// Returns the addresses and connected networks of this host. Skips tables that cannot be read, and
-/// logs a warning if IPv4 tables are missing.
+/// Skips tables that cannot be read, and logs a warning if IPv4 tables are missing.
 pub(crate) fn own_networks() -> Vec<IpNet> {
     let read = |name: &str| {
         let path = Path::new("/proc/net").join(name);
         fs::read_to_string(&path).unwrap_or_else(|error| {
-            // A host without IPv6 has no tables for it.
             if !name.ends_with('6') && !name.starts_with("ipv6") {
                 tracing::warn!(
-                    "{}: {error}; --deny-range keeps the fetcher off this machine's own \
-                                addresses",
+                    "cannot read {}: {error}; exclude this host's own addresses with \
+                     --deny-range",
                     path.display()
                 );
             }
@@ -56,8 +53,7 @@ fn v6(address: Ipv6Addr, prefix: u8) -> Option<IpNet> {
     (prefix >= MIN_V6_PREFIX).then(|| Ipv6Net::new(address, prefix).ok())?.map(|n| n.trunc().into())
 }
 
-/// Returns the local addresses in `fib_trie`. The table has a line with an address, followed by a
-/// line such as `/32 host LOCAL`.
+/// The table has a line with an address, followed by a line such as `/32 host LOCAL`.
 fn local_v4(table: &str) -> Vec<IpNet> {
     let mut address = Ipv4Addr::UNSPECIFIED;
     let mut found = Vec::new();
@@ -74,9 +70,8 @@ fn local_v4(table: &str) -> Vec<IpNet> {
     found
 }
 
-/// Returns the networks in `route` that have no gateway. The fields of a line are interface,
-/// destination, gateway, flags, three numbers, and mask. Numbers are hexadecimal, and addresses are
-/// in native byte order.
+/// The fields of a line are interface, destination, gateway, flags, three numbers, and mask. Flags
+/// and addresses are hexadecimal, and addresses are in native byte order.
 fn connected_v4(table: &str) -> Vec<IpNet> {
     let network = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -90,14 +85,14 @@ fn connected_v4(table: &str) -> Vec<IpNet> {
     table.lines().skip(1).filter_map(network).collect()
 }
 
-/// Returns the addresses in `if_inet6`. A line starts with an address of 32 hexadecimal digits.
+/// A line starts with an address of 32 hexadecimal digits.
 fn local_v6(table: &str) -> Vec<IpNet> {
     let address = |line: &str| Some(IpAddr::V6(hex_v6(line.split_whitespace().next()?)?).into());
     table.lines().filter_map(address).collect()
 }
 
-/// Returns the networks in `ipv6_route` that have no gateway. The fields of a line are destination,
-/// prefix length, source, prefix length, next hop, metric, two counters, and flags.
+/// The fields of a line are destination, prefix length, source, prefix length, next hop, metric,
+/// two counters, and flags.
 fn connected_v6(table: &str) -> Vec<IpNet> {
     let network = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();

@@ -1,6 +1,4 @@
 //! One request of a crawl, and the data for its records.
-//!
-//! This module does not depend on crawls, or on other hosts.
 
 pub(crate) mod exchange;
 pub(crate) mod options;

@@ -1,7 +1,5 @@
-//! The purpose of a request. It determines which responses are accepted, the limits on size and
-//! time, and how redirects are handled.
-//!
-//! This module does not depend on how requests are sent, or on which URLs are requested.
+//! The purpose of a request, which determines the accepted responses, the limits, and the handling
+//! of redirects.
 
 use std::time::Duration;
 
@@ -16,14 +14,11 @@ pub const MAX_SITEMAP_BYTES: usize = 10 << 20;
 /// Maximum number of redirects for a robots.txt, as RFC 9309 2.3.1.2 recommends.
 const MAX_ROBOTS_REDIRECTS: usize = 5;
 
-/// Time limits for pages and robots.txt. They are long enough for servers that respond slowly under
-/// load.
 const PAGE_TIMES: TimeLimits = TimeLimits {
     connect: Duration::from_secs(5),
     first_byte: Duration::from_secs(10),
     total: Duration::from_secs(30),
 };
-/// Time limits for media and sitemaps. Their bodies are longer than those of pages.
 const MEDIA_TIMES: TimeLimits = TimeLimits { total: Duration::from_secs(60), ..PAGE_TIMES };
 
 /// The kind of purpose.
@@ -65,7 +60,6 @@ pub struct TimeLimits {
     pub total: Duration,
 }
 
-/// How to handle a body that exceeds the size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtLimit {
     /// Drop the body and return `BodyTooLarge`, because a truncated image is unusable.
@@ -74,12 +68,10 @@ pub(crate) enum AtLimit {
     Cut,
 }
 
-/// How to handle a redirect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Redirects {
-    /// Follow up to this many redirects in a chain.
     Follow(usize),
-    /// Return the outcome `Redirected`, and give the target to the caller.
+    /// The outcome is `Redirected`, and the caller gets the target.
     Report,
 }
 
@@ -87,20 +79,17 @@ pub(crate) enum Redirects {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Purpose {
     pub(crate) kind: PurposeKind,
-    /// Value of the `Accept` header.
     pub(crate) accept: &'static str,
     pub(crate) max_bytes: usize,
     pub(crate) at_limit: AtLimit,
-    /// Content types whose bodies are read.
     pub(crate) types: ContentTypes,
     pub(crate) times: TimeLimits,
     pub(crate) redirects: Redirects,
 }
 
 impl Purpose {
-    /// Creates the purpose for a crawl's pages. The fetcher only reads bodies with a type in
-    /// `types`, and cuts them at `max_bytes` (at most [`MAX_PAGE_BYTES`]). Redirects are reported
-    /// to the caller.
+    /// Creates the purpose for a crawl's pages. Bodies are cut at `max_bytes` (at most
+    /// [`MAX_PAGE_BYTES`]).
     pub fn page(max_bytes: usize, types: ContentTypes) -> Self {
         Self {
             kind: PurposeKind::Page,
@@ -113,9 +102,8 @@ impl Purpose {
         }
     }
 
-    /// Creates the purpose for page requisites. The fetcher only reads bodies with a type in
-    /// `types`, and rejects those over `max_bytes` (at most [`MAX_MEDIA_BYTES`]). Redirects are
-    /// reported to the caller.
+    /// Creates the purpose for page requisites. Bodies over `max_bytes` (at most
+    /// [`MAX_MEDIA_BYTES`]) are rejected.
     pub fn media(max_bytes: usize, types: ContentTypes) -> Self {
         Self {
             kind: PurposeKind::Media,
@@ -128,8 +116,7 @@ impl Purpose {
         }
     }
 
-    /// Creates the purpose for a robots.txt. The fetcher follows up to five redirects, even to
-    /// other hosts, and cuts the body at [`MAX_ROBOTS_BYTES`].
+    /// Creates the purpose for a robots.txt.
     pub fn robots() -> Self {
         Self {
             kind: PurposeKind::Robots,
@@ -142,8 +129,7 @@ impl Purpose {
         }
     }
 
-    /// Creates the purpose for sitemaps. The fetcher cuts the body at [`MAX_SITEMAP_BYTES`], and
-    /// reports redirects to the caller.
+    /// Creates the purpose for sitemaps.
     pub fn sitemap() -> Self {
         Self {
             kind: PurposeKind::Sitemap,
@@ -161,7 +147,6 @@ impl Purpose {
         Self { times, ..self }
     }
 
-    /// Creates the purpose for a tab's icon.
     pub(crate) fn icon(settings: &FetchSettings) -> Self {
         Self {
             kind: PurposeKind::Icon,
@@ -178,8 +163,7 @@ impl Purpose {
         }
     }
 
-    /// Creates the purpose for the robots.txt of an icon's origin. It has the same time limits and
-    /// redirects as the icon.
+    /// The purpose for an icon's robots.txt has the icon's time limits and redirects.
     pub(crate) fn robots_of_icon(settings: &FetchSettings) -> Self {
         let icon = Self::icon(settings);
         Self { times: icon.times, redirects: icon.redirects, ..Self::robots() }

@@ -1,15 +1,14 @@
-//! Logs a shard's requests when they are sent.
+//! Logs a shard's requests.
 //!
 //! A request is logged before it is sent, so that it is also logged if its fetch is dropped or
-//! voided. This module does not depend on how requests are made, or on where the log is stored.
+//! voided.
 
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
 
 use crate::outcome::Outcome;
 
-/// Maximum size in bytes of a shard's log. A typical shard sends 4,200 requests with about 130
-/// bytes each, so its log takes half a megabyte.
+/// Maximum size in bytes of a shard's log. A typical shard's log takes half a megabyte.
 const MAX_LOG_BYTES: usize = 4 * 1024 * 1024;
 
 /// A request's result.
@@ -64,7 +63,6 @@ pub struct LoggedRequests {
     bytes: usize,
 }
 
-/// The log of a shard that is being fetched.
 #[derive(Debug, Default)]
 pub(crate) struct RequestLog(Mutex<LoggedRequests>);
 
@@ -88,17 +86,14 @@ impl RequestLog {
         }
     }
 
-    /// Empties the log, and returns its requests.
     pub(crate) fn take(&self) -> LoggedRequests {
         std::mem::take(&mut self.0.lock())
     }
 }
 
-/// The log entry of a fetch's current request.
 #[derive(Debug)]
 pub(crate) struct CurrentRequest<'a> {
     log: &'a RequestLog,
-    /// `None` before the first request, and if the log was full.
     number: Option<usize>,
 }
 
@@ -107,24 +102,20 @@ impl<'a> CurrentRequest<'a> {
         Self { log, number: None }
     }
 
-    /// Logs a request that is about to be sent.
     pub(crate) fn send(&mut self, url: &str) {
         self.number = self.log.add(url, true);
     }
 
-    /// Logs a failed attempt to connect.
     pub(crate) fn no_connection(&mut self, url: &str) {
         self.number = self.log.add(url, false);
     }
 
-    /// Records the status when the head of the response has arrived.
     pub(crate) fn response_received(&self, status: u16) {
         if let Some(number) = self.number {
             self.log.change(number, |request| request.status = Some(status));
         }
     }
 
-    /// Records the finished request's result.
     pub(crate) fn end(&mut self, end: RequestEnd, body_bytes: usize) {
         let bytes = u32::try_from(body_bytes).unwrap_or(u32::MAX);
         if let Some(number) = self.number.take() {

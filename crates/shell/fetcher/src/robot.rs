@@ -1,6 +1,4 @@
 //! The robot's identity for sites, and which addresses it may request.
-//!
-//! This module does not depend on who chose the robot's name.
 
 use std::net::IpAddr;
 
@@ -31,14 +29,12 @@ impl Robot {
     }
 
     /// Returns the same robot, confined to the addresses in
-    /// [`FetchSettings::allow_ranges`](crate::FetchSettings::allow_ranges). This is for a small
-    /// internet for tests, in which all sites have such addresses.
+    /// [`FetchSettings::allow_ranges`](crate::FetchSettings::allow_ranges).
     #[must_use]
     pub fn confined(self) -> Self {
         Self { is_confined: true, ..self }
     }
 
-    /// Returns the `User-Agent` field.
     pub(crate) fn user_agent(&self) -> &HeaderValue {
         &self.user_agent
     }
@@ -48,7 +44,6 @@ impl Robot {
         &self.product
     }
 
-    /// Returns whether the robot may request an address that `guard` allows.
     pub(crate) fn may_dial(&self, guard: &Guard, address: IpAddr) -> bool {
         !self.is_confined || guard.is_in_allow(address)
     }

@@ -1,7 +1,4 @@
 //! Settings and limits of the fetcher. The defaults are safe on the open internet.
-//!
-//! Operators can set some of them by options and environment variables. The others exist for tests
-//! and benchmarks. This module does not depend on how the settings are made.
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -10,20 +7,18 @@ use ipnet::IpNet;
 
 use crate::signing::SigningKey;
 
-/// Maximum memory in bytes for a request, without its response body. It covers a 64 KiB head, 128
-/// KiB of HTTP/2 windows, a TLS record in each direction, the request's tasks, and four waiting
-/// origins. 5,000 concurrent slow responses took 120 KiB each (docs/benchmarks.md).
+/// Memory in bytes to reserve for a request, without its response body. 5,000 concurrent slow
+/// responses took 120 KiB each (docs/benchmarks.md).
 pub const REQUEST_BYTES: usize = 256 * 1024;
 
-/// Default number of origins in progress at a time. It leaves room for several shards even if many
-/// of their origins wait for the same address.
+/// Default number of origins in progress at a time.
 const CONCURRENT_ORIGINS: usize = 8_192;
 
-/// Memory in bytes for all origins in progress, at 16 KiB each. Measured use is 13 KiB.
+/// Memory in bytes for the default number of origins in progress, at 16 KiB each. Measured use is
+/// 13 KiB.
 pub const WAITING_BYTES: usize = CONCURRENT_ORIGINS * 16 * 1024;
 
-/// Default names for checking the resolver. Each must have public addresses. They have existed for
-/// decades and belong to three organisations with different networks.
+/// Default names for checking the resolver. They should always exist and have public addresses.
 pub const KNOWN_NAMES: [&str; 3] = ["example.com", "iana.org", "wikipedia.org"];
 
 /// Whether the fetcher obeys robots.txt.
@@ -41,14 +36,14 @@ pub enum RobotsPolicy {
 pub struct FetchSettings {
     /// Address of the DNS resolver. If `None`, the system's resolver is used (`/etc/resolv.conf`).
     pub dns: Option<SocketAddr>,
-    /// A PEM file with additional root certificates. They only affect which certificates are
-    /// recorded as valid, and which webhook receivers are trusted.
+    /// A PEM file with additional root certificates. They affect which certificates are recorded as
+    /// valid, and which webhook receivers are trusted.
     pub ca_file: Option<PathBuf>,
     /// Address ranges that are treated as public although they are not.
     pub allow_ranges: Vec<IpNet>,
     /// Address ranges that are never dialled although they are public.
     pub deny_ranges: Vec<IpNet>,
-    /// Address ranges of the operator's own services. They are dialled only if they are also in
+    /// Address ranges of the operator's own services, which are dialled only if they are also in
     /// `allow_ranges`. The fetcher adds this host's networks.
     pub own_ranges: Vec<IpNet>,
     /// Ports that URLs may have.
@@ -59,7 +54,7 @@ pub struct FetchSettings {
     pub in_flight: usize,
     /// Maximum number of origins in progress, whether on the wire or waiting for DNS and permits.
     /// The fetcher uses at least 4 times `in_flight`, because several shards may have origins that
-    /// wait for one address. This limit also bounds memory when DNS or the CPU are slow.
+    /// wait for one address.
     pub concurrent_origins: usize,
     /// Maximum number of concurrent requests to one hostname.
     pub per_host: usize,
@@ -73,13 +68,12 @@ pub struct FetchSettings {
     pub address_distance: Duration,
     /// The robot's User-Agent. It should contain the address of a page about the robot.
     pub user_agent: String,
-    /// Whether to request only addresses in `allow_ranges`, because all sites belong to the
-    /// operator. If a shard has its own robot, that robot's setting applies instead.
+    /// Whether to request only addresses in `allow_ranges`. A shard's own robot has its own
+    /// setting.
     pub is_confined: bool,
-    /// Key that signs requests, if the shard names the site that publishes the key. If `None`, no
-    /// request is signed.
+    /// Key that signs requests, if the shard names the site that publishes the key.
     pub signing_key: Option<Arc<SigningKey>>,
-    /// Time limit for each attempt of a DNS query. A query has two attempts.
+    /// Time limit for each attempt of a DNS query. A query has up to two attempts.
     pub dns_timeout: Duration,
     /// Time limit for connecting: TCP over all addresses and the TLS handshake together.
     pub connect_timeout: Duration,
@@ -88,23 +82,20 @@ pub struct FetchSettings {
     /// Time limit for a whole fetch: its connections, redirects, and body. Waiting for permits and
     /// for the resolver does not count.
     pub total_timeout: Duration,
-    /// Maximum size of a decoded body in bytes.
+    /// Maximum size of an icon's decoded body in bytes.
     pub max_body_bytes: usize,
     /// Maximum redirects for an icon.
     pub max_redirects: usize,
     /// Maximum total size of the bodies in memory, in bytes.
     pub body_budget_bytes: usize,
-    /// Maximum `Retry-After` that the fetcher obeys. If a server sends a longer one, the URL is not
-    /// retried.
+    /// Maximum `Retry-After` that the fetcher obeys. A URL with a longer one is not retried.
     pub retry_after_max: Duration,
     /// Names for checking the resolver. There must be at least one, and each must have public
     /// addresses.
     pub known_names: Vec<String>,
-    /// Whether to cache DNS results and dead endpoints. Caching only saves requests and never
-    /// changes an outcome.
+    /// Whether to cache DNS results and dead endpoints.
     pub remembers: bool,
-    /// Number of recent origins that the circuit breaker evaluates. If `in_flight` is larger, the
-    /// breaker uses `in_flight` instead.
+    /// Number of recent origins that the circuit breaker evaluates, at least `in_flight`.
     pub breaker_window: usize,
     /// Minimum number of recorded origins before the circuit breaker can open.
     pub breaker_minimum: usize,
@@ -116,8 +107,7 @@ pub enum SettingsError {
     /// The user agent is not a valid header value.
     #[error("the user agent contains control characters")]
     UserAgent,
-    /// The certificate file cannot be read, or contains no certificate. The message starts with the
-    /// file's path.
+    /// The certificate file cannot be read, or contains no certificate.
     #[error("{0}")]
     CaFile(String),
     /// The system's resolver settings are invalid, or TLS cannot be set up.
@@ -126,7 +116,6 @@ pub enum SettingsError {
 }
 
 impl FetchSettings {
-    /// Returns the port to dial for URLs with `port`.
     pub(crate) fn dial_port(&self, port: u16) -> u16 {
         self.dial_ports.get(&port).copied().unwrap_or(port)
     }

@@ -1,9 +1,8 @@
 //! Signatures that let sites distinguish our requests from an impostor's: HTTP Message Signatures
 //! (RFC 9421) as used by Web Bot Auth (draft-ietf-webbotauth-httpsig-protocol).
 //!
-//! Invariant: the private half of a key leaves this module only as the file that
-//! [`SigningKey::generate`] returns. This module does not depend on where keys are stored, or on
-//! when requests are sent.
+//! The private half of a key leaves this module only as the file that [`SigningKey::generate`]
+//! returns.
 
 mod request_signer;
 mod signing_key;

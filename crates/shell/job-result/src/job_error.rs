@@ -1,6 +1,4 @@
 //! Why a job failed, with the effect on the job.
-//!
-//! This module does not depend on which kinds of jobs exist.
 
 use everytab_commoncrawl::index::IndexError;
 use everytab_storage::{StorageError, StorageErrorKind};
@@ -30,21 +28,18 @@ pub enum JobError {
     /// A request to a store failed.
     #[error("{}", .0.reason)]
     Store(StoreFailure),
-    /// A store of a live crawl is unavailable. The job is released without counting an attempt, and
-    /// the worker does not lease jobs of this kind for a while.
+    /// A store of a live crawl is unavailable. The job is released without counting an attempt.
     #[error("{0}")]
     StoreAway(String),
     /// A disk or store is full, or this process has no free file descriptor. The job is released
-    /// without counting an attempt, and the worker does not lease jobs of this kind for a while.
+    /// without counting an attempt.
     #[error("{0}")]
     NoRoom(String),
     /// Postgres did not respond in time, the connection broke, or a lock was not free in time. The
-    /// job is released without counting an attempt, `scan status` shows why, and the worker does
-    /// not lease jobs of this kind for a while.
+    /// job is released without counting an attempt, and `scan status` shows why.
     #[error("{0}")]
     DatabaseAway(String),
-    /// The database has another schema version. The job is released without counting an attempt,
-    /// and the worker does not lease jobs of this kind for a while.
+    /// The database has another schema version. The job is released without counting an attempt.
     #[error("{0}")]
     OtherSchema(String),
     /// This host or its network failed. The job is released without counting an attempt.
@@ -53,9 +48,7 @@ pub enum JobError {
 }
 
 impl From<StorageError> for JobError {
-    /// A missing or malformed object will not appear or change, so the job is discarded. After
-    /// denied access or a broken network, the job can succeed once an operator has repaired the
-    /// cause.
+    /// A missing or malformed object will not appear or change, so the job is discarded.
     fn from(error: StorageError) -> Self {
         match error.kind() {
             StorageErrorKind::NotFound | StorageErrorKind::Invalid => {
@@ -74,13 +67,9 @@ impl From<StorageError> for JobError {
 }
 
 impl From<everytab_coordinator::Error> for JobError {
-    /// The job is not at fault if the database has another schema version, so it is released
-    /// without counting an attempt, for a worker with that version. The same applies if the
-    /// database is slow, locked or unreachable. We cannot distinguish this from a statement that is
-    /// too slow for this job alone, so such a job also waits, and `scan status` shows it. If
-    /// Postgres rejects values, it would reject them again, so the job is discarded. Any other
-    /// error may be temporary, such as a failing disk of the server. The job is then retried, but
-    /// its attempts are counted, so that it is not retried forever.
+    /// A slow, locked or unreachable database is not the job's fault, so the job waits. Postgres
+    /// would reject the same values again, so such a job is discarded. Any other error may be
+    /// temporary, so the job is retried and its attempts are counted.
     fn from(error: everytab_coordinator::Error) -> Self {
         if error.is_other_schema() {
             Self::OtherSchema(error.to_string())
@@ -100,7 +89,7 @@ impl From<IndexError> for JobError {
     }
 }
 
-/// Runs `work` on a blocking thread and waits for it. A panic there fails the job, not the worker.
+/// Runs `work` on a blocking thread. A panic there fails the job, not the worker.
 ///
 /// # Errors
 /// Returns an error if `work` panicked.

@@ -19,11 +19,10 @@ pub struct AssignedJob {
     pub part: i32,
 }
 
-/// A set of job kinds, with the code that performs the jobs. A program passes it to the runner.
+/// A set of job kinds, with the code that performs the jobs.
 #[async_trait]
 pub trait JobSet: Debug + Send + Sync {
-    /// Returns how many jobs of a kind a worker may run concurrently. 0 if the kind is not in the
-    /// set.
+    /// Returns how many jobs of a kind a worker may run concurrently.
     fn concurrent_jobs(&self, kind: JobKind) -> usize;
 
     /// Loads the input of a job from Postgres, and performs the job. The job beats `heartbeat`

@@ -1,8 +1,7 @@
 //! The result of a job: its rows and counts, or the reason why it failed.
 //!
 //! Scans and live crawls are two products with separate jobs, and one runner performs the jobs of
-//! both. This package contains the types that both need. This crate does not depend on which kinds
-//! of jobs exist, or on scheduling.
+//! both. This package contains the types that both need.
 //!
 //! ```
 //! use everytab_bundler::stats_names::{InputName, OutcomeName};

@@ -9,6 +9,6 @@ use crate::stats::Stats;
 pub struct PerformedJob {
     /// The rows to record.
     pub output: Output,
-    /// The counts. The number of outcomes equals the number of inputs.
+    /// The counts. Every input has exactly one outcome.
     pub stats: Stats,
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Display};
 use everytab_bundler::stats_names::{CountFamily, CountName, InputName};
 use serde::Serialize;
 
-/// Counts of one job. The outcomes add up to the inputs.
+/// Counts of one job.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
     inputs: BTreeMap<String, u64>,

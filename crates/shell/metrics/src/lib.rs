@@ -1,8 +1,7 @@
 //! Declares OpenTelemetry instruments together with their descriptions.
 //!
 //! [`instruments!`] declares a package's instruments and the table for docs/metrics.md as one list,
-//! so that instruments and documentation always agree. This crate does not depend on the exporter,
-//! or on the meaning of a metric.
+//! so that instruments and documentation always agree.
 //!
 //! ```
 //! use everytab_metrics::{LATENCY_SECONDS, instruments, label};
@@ -57,7 +56,7 @@ impl Metric {
     }
 }
 
-/// Bucket bounds in seconds for histograms of requests, lookups and database calls.
+/// Bucket bounds in seconds.
 pub const LATENCY_SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 

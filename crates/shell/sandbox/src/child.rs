@@ -1,6 +1,4 @@
 //! The child process: sandboxes itself, reads batches, and writes a reply to each item.
-//!
-//! This module does not depend on who sends the items.
 
 use std::{
     io::{self, BufReader, BufWriter, Read, Write},
@@ -15,24 +13,23 @@ use crate::{
     frames::{read_batch, write_bytes, write_greeting},
 };
 
-/// Buffer size for replies, so that several of them are written at once.
+/// Buffer size for replies.
 const ANSWER_BYTES: usize = 256 << 10;
 
 /// Resource limits for a process.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessLimits {
-    /// Maximum bytes of address space. If an allocation exceeds it, the process dies, and this
-    /// counts against the item.
+    /// Maximum bytes of address space. A process that exceeds it dies, which counts against the
+    /// item.
     pub address_space: u64,
-    /// Maximum CPU time for a batch, in whole seconds. This is far above the cost of a batch, and
-    /// stops endless loops.
+    /// Maximum CPU time for a batch, in whole seconds, which stops endless loops.
     pub processor_time: Duration,
 }
 
-/// Sandboxes this process permanently. Then reads items from standard input and writes replies to
-/// standard output until the input ends. Must be called before another thread is started.
+/// Sandboxes this process permanently, then handles items from standard input until this ends. Must
+/// be called before another thread is started.
 pub fn serve(limits: ProcessLimits, perform: impl FnMut(&[u8]) -> Vec<u8>) -> ExitCode {
-    // If the greeting cannot be written, the parent process has exited.
+    // This process could not be sandboxed, or a pipe to the parent process broke.
     match reply_to_all(limits, perform, io::stdin().lock(), io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
@@ -59,14 +56,12 @@ fn reply_to_all(
         for item in items {
             write_bytes(&mut output, &perform(&item))?;
         }
-        // Flush once per batch, because waking the parent for each reply would take a twentieth of
-        // the time for an icon.
+        // Waking the parent for each reply would take a twentieth of the time for an icon.
         output.flush()?;
     }
     Ok(())
 }
 
-/// Returns the CPU time that this process has used, in whole seconds.
 fn processor_time() -> u64 {
     clock_gettime(ClockId::ProcessCPUTime).tv_sec.unsigned_abs()
 }

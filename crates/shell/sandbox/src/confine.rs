@@ -1,8 +1,8 @@
 //! Sandboxes the current process.
 //!
-//! First Landlock denies all paths and ports, as a second barrier behind the system call filter. It
-//! is first because it needs a file descriptor. Then the resource limits are set. Finally seccomp
-//! kills the process at any system call that is not on our list.
+//! seccomp kills the process at any system call that is not on our list. Landlock, a second
+//! barrier, denies all paths and ports. It is applied before the limits, because it needs a file
+//! descriptor.
 
 use std::{collections::BTreeMap, env::consts::ARCH, io};
 
@@ -16,12 +16,9 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// The newest Landlock version that we use. An older kernel restricts the rights that it knows.
 const NEWEST_RIGHTS: ABI = ABI::V6;
-/// `PROT_EXEC` as a system call argument.
 const EXECUTABLE: u64 = libc::PROT_EXEC as u64;
-/// The system calls for pure computation: I/O on open files, memory, locks, signals, time, random
-/// numbers, the process's own ids and its exit.
+/// The system calls for pure computation.
 const CALLS: [libc::c_long; 20] = [
     libc::SYS_read,
     libc::SYS_readv,
@@ -50,7 +47,7 @@ const CALLS: [libc::c_long; 20] = [
 pub enum Confinement {
     /// A system call filter, and Landlock rules for files, ports and signals.
     SeccompAndLandlock,
-    /// Only a system call filter, because this kernel has no Landlock or has it disabled.
+    /// Only a system call filter, because Landlock is not available.
     SeccompAlone,
 }
 
@@ -67,10 +64,10 @@ impl Confinement {
     }
 }
 
-/// Sandboxes this process permanently. The process must have a single thread.
+/// The process must have a single thread.
 pub(crate) fn confine(address_space: u64) -> Result<Confinement, String> {
-    // Some containers deny Landlock's calls. In this case seccomp is sufficient, as on a kernel
-    // without Landlock.
+    // Some containers deny Landlock's calls. seccomp is then sufficient, as on a kernel without
+    // Landlock.
     let has_landlock = landlock().unwrap_or(false);
     for (resource, most) in [
         (Resource::As, address_space),
@@ -80,14 +77,14 @@ pub(crate) fn confine(address_space: u64) -> Result<Confinement, String> {
         (Resource::Core, 0),
     ] {
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
-        setrlimit(resource, limit).map_err(|error| format!("a limit of resources: {error}"))?;
+        setrlimit(resource, limit)
+            .map_err(|error| format!("cannot set a resource limit: {error}"))?;
     }
     seccomp().map_err(|error| format!("seccomp: {error}"))?;
     Ok(if has_landlock { Confinement::SeccompAndLandlock } else { Confinement::SeccompAlone })
 }
 
-/// Denies all paths, all ports and signals to other processes. Returns false if the kernel does not
-/// support this.
+/// Returns false if the kernel does not support Landlock.
 fn landlock() -> Result<bool, landlock::RulesetError> {
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)

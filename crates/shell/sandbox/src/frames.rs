@@ -1,8 +1,8 @@
 //! The pipe protocol: the child process sends a greeting, then reads batches of items and writes
 //! their replies.
 //!
-//! Invariant: the child reads a whole batch before it replies, so that parent and child never block
-//! on writing to each other. Integers are 32 bits, little-endian.
+//! The child reads a whole batch before it replies, so that parent and child never block on writing
+//! to each other. Integers are 32 bits, little-endian.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -17,7 +17,6 @@ pub(crate) const MAX_ANSWER_BYTES: usize = 1 << 20;
 /// Maximum items in a batch.
 pub(crate) const MAX_BATCH_ITEMS: usize = 1 << 12;
 
-/// The first message of a process: its sandbox, or the reason why sandboxing failed.
 pub(crate) type Greeting = Result<Confinement, String>;
 
 fn write_number(to: &mut impl Write, number: usize) -> io::Result<()> {
@@ -32,13 +31,11 @@ fn read_number(from: &mut impl Read, most: usize) -> io::Result<usize> {
     if number > most { Err(ErrorKind::InvalidData.into()) } else { Ok(number) }
 }
 
-/// Writes a length and these bytes.
 pub(crate) fn write_bytes(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     write_number(to, bytes.len())?;
     to.write_all(bytes)
 }
 
-/// Reads a length and this many bytes. Returns an error if there are more than `most`.
 pub(crate) fn read_bytes(from: &mut impl Read, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; read_number(from, most)?];
     from.read_exact(&mut bytes)?;
@@ -72,7 +69,6 @@ pub(crate) fn write_batch(to: &mut impl Write, items: &[&[u8]]) -> io::Result<()
     to.flush()
 }
 
-/// Reads a batch. `None` at the end of the input.
 pub(crate) fn read_batch(from: &mut impl Read) -> io::Result<Option<Vec<Vec<u8>>>> {
     let number = match read_number(from, MAX_BATCH_ITEMS) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),

@@ -1,16 +1,13 @@
-//! Runs a function on untrusted bytes in sandboxed child processes.
+//! Runs a function on untrusted bytes in sandboxed child processes, because a bug in a decoder may
+//! let an attacker's bytes take over its process.
 //!
-//! A bug in a decoder may let an attacker's bytes take over its process. This is why the decoder
-//! runs in a child process without access to anything. The child is this same program, started
-//! again without environment and files. It gives up the network, the file system and every system
-//! call except for computing ([`serve`]), and receives items in batches through a pipe
-//! ([`Sandbox`]).
+//! The child is this same program, started again without environment and files. It gives up the
+//! network, the file system and every system call except for computing ([`serve`]), and receives
+//! items in batches through a pipe ([`Sandbox`]).
 //!
 //! Invariants: if a process dies, the first item without a reply is retried alone. An item counts
 //! as crashed after it has killed two processes. A process that is killed from outside or exceeds
 //! its CPU time limit does not count against the item. Replies are not trusted to be well formed.
-//!
-//! This crate does not depend on the type of items.
 
 mod child;
 mod confine;

@@ -1,6 +1,4 @@
 //! One child process: starts it, exchanges items and replies, and finds out why it died.
-//!
-//! This module does not depend on how a death is handled.
 
 use std::{
     ffi::OsStr,
@@ -18,20 +16,19 @@ use crate::{
     frames::{MAX_ANSWER_BYTES, read_bytes, read_greeting, write_batch},
 };
 
-/// Capacity of a pipe in bytes: the maximum that Linux allows to unprivileged users.
+/// Capacity of a pipe in bytes: the maximum that Linux allows to unprivileged users by default.
 const PIPE_BYTES: usize = 1 << 20;
 /// How long a process may take to exit after it has closed its output.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 /// How often we check whether a process has exited.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// The cause of a process's death.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Death {
-    /// The item caused it: its handler crashed, made a forbidden call, or wrote a malformed reply.
+    /// The item's handler crashed, made a forbidden call, or wrote a malformed reply.
     Own(String),
-    /// The item need not be the cause: the kernel killed the process because memory was short, an
-    /// operator killed it, or the item took too much CPU time, which depends on the host.
+    /// The kernel killed the process because memory was short, an operator killed it, or the item
+    /// took too much CPU time, which depends on the host.
     Other(String),
 }
 
@@ -41,13 +38,12 @@ pub(crate) struct Process {
     input: BufWriter<ChildStdin>,
     output: BufReader<ChildStdout>,
     pub(crate) confinement: Confinement,
-    /// Number of items that were sent to the process.
     pub(crate) items: usize,
 }
 
 impl Process {
-    /// Starts a process without environment and files. It has its own process group, because
-    /// signals from a terminal are meant for the parent.
+    /// The process has its own process group, because signals from a terminal are meant for the
+    /// parent.
     pub(crate) fn start(program: &OsStr, arguments: &[String]) -> io::Result<Self> {
         let mut child = Command::new(program)
             .args(arguments)
@@ -60,8 +56,8 @@ impl Process {
             .spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (input, output) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
-        // With this size a whole batch fits into the pipe. If the kernel does not allow it, a batch
-        // takes several writes.
+        // Larger pipes take fewer writes per batch. This is only an optimization, so errors are
+        // ignored.
         let _ = fcntl_setpipe_size(&input, PIPE_BYTES);
         let _ = fcntl_setpipe_size(&output, PIPE_BYTES);
         let input = BufWriter::new(input);
@@ -74,7 +70,7 @@ impl Process {
                 let status = child.wait()?;
                 return Err(match greeting {
                     Ok(Err(reason)) => io::Error::other(reason),
-                    _ => io::Error::other(format!("it ended without a word: {status}")),
+                    _ => io::Error::other(format!("it exited without a greeting: {status}")),
                 });
             }
         };
@@ -86,13 +82,11 @@ impl Process {
         write_batch(&mut self.input, items)
     }
 
-    /// Reads the reply to the next item. After an error, the caller must pass the error to
-    /// [`Self::death`].
+    /// After an error, the caller must pass the error to [`Self::death`].
     pub(crate) fn read_reply(&mut self) -> io::Result<Vec<u8>> {
         read_bytes(&mut self.output, MAX_ANSWER_BYTES)
     }
 
-    /// Returns why a process without a valid reply died. Kills the process if it is still running.
     pub(crate) fn death(mut self, error: &io::Error) -> Death {
         if error.kind() == io::ErrorKind::InvalidData {
             return Death::Own("a malformed reply".to_owned());

@@ -1,6 +1,4 @@
 //! The parent process: sends batches, handles deaths, and finds the item that caused a death.
-//!
-//! This module does not depend on how a process is sandboxed.
 
 use std::{ffi::OsString, io};
 
@@ -12,11 +10,11 @@ use crate::{
     process::{Death, Process},
 };
 
-/// An item counts as crashed after it has caused this many deaths. After this many deaths with
+/// An item counts as crashed after this many deaths that it caused. After this many deaths with
 /// other causes, the sandbox returns [`SandboxError::Ended`].
 const DEATHS: usize = 2;
-/// A process is replaced after this many items. Starting one takes 3 ms. A decoder may leak 250 KB
-/// of memory with each item, and these leaks then take at most half of the address space for icons.
+/// A process is replaced after this many items, because a decoder may leak 250 KB of memory with
+/// each item. Starting a process takes 3 ms.
 const MAX_PROCESS_ITEMS: usize = 1_024;
 
 /// An item that caused the deaths of two processes.
@@ -100,9 +98,7 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Processes an item alone until there is a reply or enough processes have died, because a
-    /// process may have died of this item. Replies are written together, so the item may also be an
-    /// innocent one that preceded the cause in its batch.
+    /// Processes an item alone until there is a reply or enough processes have died.
     fn perform_alone(
         &self,
         item: &[u8],
@@ -137,7 +133,6 @@ impl Sandbox {
         idle.map_or_else(|| self.start(), Ok)
     }
 
-    /// Keeps a process for later batches, unless it has processed its maximum of items.
     fn keep(&self, process: Process) {
         if process.items < MAX_PROCESS_ITEMS {
             self.idle.lock().push(process);
@@ -149,15 +144,13 @@ impl Sandbox {
     }
 }
 
-/// The first item without a reply.
 struct Failure<'a> {
     number: usize,
     item: &'a [u8],
     error: io::Error,
 }
 
-/// Sends a batch to a process and reads the replies. If sending fails, the first item counts as the
-/// one without a reply.
+/// If sending fails, the first item counts as the one without a reply.
 fn replies<'a>(
     process: &mut Process,
     batch: &[&'a [u8]],
@@ -174,7 +167,6 @@ fn replies<'a>(
     Ok(())
 }
 
-/// Returns how many items to send as one batch: at least one, otherwise at most `most`.
 fn batch_length(items: &[&[u8]], most: usize) -> usize {
     let mut bytes = 0;
     let fits = |item: &&&[u8]| {

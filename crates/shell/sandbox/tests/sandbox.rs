@@ -1,6 +1,4 @@
 //! Tests that items that crash, allocate too much, or try forbidden calls only affect themselves.
-//! An item that takes too much CPU time ends its call with an error.
-// Tests may panic if something is missing.
 #![allow(clippy::unwrap_used)]
 
 use std::{process::Command, sync::Mutex, thread};
@@ -15,7 +13,6 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_everytab-sandbox-misbehaves"), Vec::new())
 }
 
-/// Returns the results of items, in their order.
 fn answers(sandbox: &Sandbox, items: &[&str]) -> Result<Vec<Result<String, Crash>>, SandboxError> {
     let bytes: Vec<&[u8]> = items.iter().map(|item| item.as_bytes()).collect();
     let mut answers = Vec::new();
@@ -45,7 +42,6 @@ fn replies_are_in_order_and_processes_are_kept() {
 fn a_process_is_replaced_after_1024_items() {
     let _alone = ALONE.lock().unwrap();
     let sandbox = sandbox();
-    // Each result is the number of items that its process has had.
     let last = |count: usize| {
         let answers = answers(&sandbox, &vec!["items"; count]).unwrap();
         answers.last().unwrap().clone().unwrap()
@@ -53,7 +49,6 @@ fn a_process_is_replaced_after_1024_items() {
     assert_eq!(last(1_023), "1023");
     assert_eq!(last(1), "1024", "the same process");
     assert_eq!(last(1), "1", "another one");
-    // The process that has had one item gets 1,023 more, the next one 1,024, and a third one 6.
     assert_eq!(last(1_024 * 2 + 5), "6");
 }
 
@@ -99,7 +94,6 @@ fn a_process_that_is_killed_from_outside_crashes_no_item() {
     let _alone = ALONE.lock().unwrap();
     let sandbox = sandbox();
     answers(&sandbox, &["first"]).unwrap();
-    // Kill only child processes of this test's process.
     let own = std::process::id().to_string();
     let killed = Command::new("pkill").args(["-KILL", "-P", &own, "everytab-sandbo"]).status();
     assert!(killed.unwrap().success());

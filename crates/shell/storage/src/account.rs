@@ -1,8 +1,7 @@
 //! Finds the AWS account of the credentials, and how many cores it may run.
 //!
-//! This takes two calls: STS `GetCallerIdentity` and Service Quotas `GetServiceQuota`. A new
-//! account has a quota of a few cores. If an Auto Scaling group cannot start an instance because of
-//! the quota, the group reports this only in its activities.
+//! A new account has a quota of a few cores, and an Auto Scaling group that exceeds it reports this
+//! only in its activities.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};

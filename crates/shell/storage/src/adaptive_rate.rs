@@ -1,12 +1,9 @@
 //! Limits the requests per second to a store that other clients also use, such as Common Crawl's.
 //!
-//! All stores that read from one source share an [`AdaptiveRate`]. The caller sets its maximum.
-//! Below this maximum, the rate adapts to the source: a "too fast" response reduces it, at most
-//! once per window, and successful requests raise it slowly (additive increase, multiplicative
-//! decrease). Retries also need permits. In addition, retries draw on a budget like the AWS SDK's,
-//! so that they stop while most requests fail.
-//!
-//! This module does not depend on who shares the rate, or on the objects that are read.
+//! All stores that read from one source share an [`AdaptiveRate`]. Below the caller's maximum, a
+//! "too fast" response reduces the rate, and successful requests raise it slowly (additive
+//! increase, multiplicative decrease). Retries need permits, and also draw on a budget like the AWS
+//! SDK's, so that they stop while most requests fail.
 
 use std::{fmt, time::Duration};
 
@@ -20,8 +17,8 @@ use crate::error::StorageError;
 
 /// Permits that were unused for longer are lost, so that a pause does not cause a burst.
 const CATCH_UP: Duration = Duration::from_millis(20);
-/// Window length for counting results. The rate decreases at most once per window, because several
-/// rejections of concurrent requests are one signal.
+/// The rate decreases at most once per window, because several rejections of concurrent requests
+/// are one signal.
 const WINDOW: Duration = Duration::from_millis(500);
 /// A decrease multiplies the rate by at least this.
 const DECREASE: f64 = 0.5;
@@ -40,20 +37,19 @@ const MIN_SHARE: f64 = 0.01;
 /// Minimum requests per second, unless the caller allows fewer. At this rate, each job of a worker
 /// learns within three minutes that the source rejects its requests.
 const MIN_RATE: f64 = 0.2;
-/// If the caller sets no maximum, a rejection sets one. This is the least that it sets, because a
-/// slow worker measures a lower rate than the source's limit.
+/// Lower bound for the maximum rate that a rejection sets, because a slow worker measures less than
+/// the source's limit.
 const MIN_REJECTED_RATE: f64 = 100.0;
-/// How long a request is retried, waits included, while no request to the source succeeds.
+/// How long a request is retried, with waits, while no request to the source succeeds.
 const RETRY_TIME: Duration = Duration::from_secs(60);
-/// Retry budget in the SDK's units: its capacity, the cost per retry, and the refund per successful
-/// request.
+/// Retry budget in the SDK's units.
 const RETRY_BUDGET: u32 = 500;
 const RETRY_COST: u32 = 5;
 const SUCCESS_REFUND: u32 = 1;
-/// Pause for all requests after a rejection that demands a pause. Common Crawl requires at least
-/// ten seconds after its HTTPS mirror has responded with 403.
+/// Pause for all requests after a rejection that demands a pause, as Common Crawl requires for a
+/// 403 from its HTTPS mirror.
 pub const REJECTION_PAUSE: Duration = Duration::from_secs(10);
-/// Maximum pause. Without a successful request in between, each pause doubles the last one.
+/// Maximum pause. Each pause doubles the last one until a request succeeds.
 const MAX_REJECTION_PAUSE: Duration = Duration::from_secs(120);
 
 /// The request rate for a source, shared by the stores that read from it.
@@ -61,7 +57,7 @@ const MAX_REJECTION_PAUSE: Duration = Duration::from_secs(120);
 pub struct AdaptiveRate {
     state: Mutex<State>,
     changed: Notify,
-    /// The first waiter sleeps until its permit is due; the other waiters queue for this lock.
+    /// The first waiter sleeps until its permit is due, and the other waiters queue for this lock.
     queue: tokio::sync::Mutex<()>,
 }
 
@@ -73,21 +69,16 @@ impl fmt::Debug for AdaptiveRate {
 }
 
 struct State {
-    /// Maximum requests per second that the caller allows. `None` if unlimited.
     allowed: Option<f64>,
-    /// The maximum that a rejection set if the caller sets none. `None` after a recovery.
+    /// The maximum that a rejection set. `None` after a recovery, or if the caller sets one.
     rejected_at: Option<f64>,
-    /// The current rate as a share of the allowed rate.
     share: f64,
-    /// The share of the allowed rate that is added per second with successful requests.
     increase: f64,
     increased_at: Option<Instant>,
     decreased_at: Option<Instant>,
     next: Option<Instant>,
     paused_until: Option<Instant>,
-    /// When a request last succeeded.
     succeeded_at: Option<Instant>,
-    /// The length of the last pause. `None` after a successful request.
     last_pause: Option<Duration>,
     window: Window,
     retry_budget: u32,
@@ -112,13 +103,11 @@ impl Default for State {
     }
 }
 
-/// Counts the results in a window, and has the rates of the previous window.
 #[derive(Default)]
 struct Window {
     began: Option<Instant>,
     ended: u32,
     succeeded: u32,
-    /// Requests and successful requests per second in the previous window.
     before: Option<(f64, f64)>,
 }
 
@@ -133,7 +122,6 @@ impl Window {
         self.succeeded += u32::from(is_success);
     }
 
-    /// Returns requests and successful requests per second in the window so far.
     fn rates(&self, now: Instant) -> (f64, f64) {
         let seconds = self.began.map_or(WINDOW, |began| now.saturating_duration_since(began));
         let seconds = seconds.max(WINDOW / 5).as_secs_f64();
@@ -142,7 +130,6 @@ impl Window {
 }
 
 impl State {
-    /// Returns the current rate in requests per second. `None` if unlimited.
     fn rate(&self) -> Option<f64> {
         let allowed = self.allowed.or(self.rejected_at)?;
         Some((allowed * self.share).max(MIN_RATE.min(allowed)).clamp(1e-4, 1e9))
@@ -184,7 +171,7 @@ impl State {
         self.increase = INCREASE;
     }
 
-    /// Pauses all requests, twice as long as the last time if none has succeeded since.
+    /// Pauses twice as long as the last time if no request has succeeded since.
     fn pause(&mut self, now: Instant) {
         if self.paused_until.is_some_and(|until| until > now) {
             return;
@@ -195,15 +182,13 @@ impl State {
         self.paused_until = Some(now + pause);
     }
 
-    /// Takes a permit. If none is free, returns when to retry.
     fn try_acquire(&mut self, now: Instant) -> Option<Instant> {
         if let Some(until) = self.paused_until.filter(|until| *until > now) {
             return Some(until);
         }
         let interval = Duration::from_secs_f64(1.0 / self.rate()?);
         match self.next {
-            // `next` may be far away because it was set at a lower rate. Limit the wait to one
-            // interval at the current rate.
+            // `next` may be far away because it was set at a lower rate.
             Some(next) if next.min(now + interval) > now => {
                 self.next = Some(next.min(now + interval));
                 self.next
@@ -218,7 +203,7 @@ impl State {
 }
 
 impl AdaptiveRate {
-    /// Sets the maximum requests per second from now on. `None` removes the limit.
+    /// Sets the maximum requests per second. `None` removes the limit.
     pub fn allow(&self, per_second: Option<f64>) {
         let mut state = self.state.lock();
         if state.allowed == per_second {
@@ -238,7 +223,6 @@ impl AdaptiveRate {
         self.state.lock().rate()
     }
 
-    /// Waits until another request may be sent.
     async fn acquire(&self) {
         {
             let state = self.state.lock();
@@ -260,7 +244,6 @@ impl AdaptiveRate {
         }
     }
 
-    /// Counts a request's result.
     fn count(&self, error: Option<&StorageError>) {
         let (mut state, now) = (self.state.lock(), Instant::now());
         match error {
@@ -276,9 +259,8 @@ impl AdaptiveRate {
         }
     }
 
-    /// Takes the cost of one retry from the budget. `failed_at` is the time of the request's first
-    /// failure. Returns false if the budget is spent, or if the first failure is more than
-    /// [`RETRY_TIME`] ago and no request has succeeded since.
+    /// Takes the cost of one retry from the budget. Returns false if the budget is spent, or if the
+    /// request has failed for longer than [`RETRY_TIME`] and no request has succeeded since.
     fn may_retry(&self, failed_at: Instant) -> bool {
         let mut state = self.state.lock();
         if failed_at.elapsed() > RETRY_TIME && state.succeeded_at.is_none_or(|at| at < failed_at) {
@@ -290,7 +272,6 @@ impl AdaptiveRate {
     }
 }
 
-/// The attempts for one request to a store.
 pub(crate) struct Attempts<'a> {
     rate: Option<&'a AdaptiveRate>,
     failed_at: Option<Instant>,
@@ -299,12 +280,10 @@ pub(crate) struct Attempts<'a> {
 }
 
 impl<'a> Attempts<'a> {
-    /// Allows up to `most` attempts. If there is a `rate`, each attempt needs a permit.
     pub(crate) fn new(rate: Option<&'a AdaptiveRate>, most: u32) -> Self {
         Self { rate, failed_at: None, made: 0, most }
     }
 
-    /// Waits until the next attempt may be sent. Returns the attempt's number, starting at 1.
     pub(crate) async fn begin(&mut self) -> u32 {
         if let Some(rate) = self.rate {
             rate.acquire().await;
@@ -313,7 +292,6 @@ impl<'a> Attempts<'a> {
         self.made
     }
 
-    /// Counts the attempt's result. Returns true if the request should be sent again.
     pub(crate) fn goes_on(&mut self, error: Option<&StorageError>) -> bool {
         if let Some(rate) = self.rate {
             rate.count(error);
@@ -423,7 +401,6 @@ mod tests {
         assert_eq!((0..10).filter(|_| rate.may_retry(began)).count(), 2);
     }
 
-    /// Sends one request with up to twelve attempts that each fail with `error` after `latency`.
     async fn fails(rate: &AdaptiveRate, error: &StorageError, latency: Duration) {
         let mut attempts = Attempts::new(Some(rate), 12);
         loop {
@@ -435,7 +412,6 @@ mod tests {
         }
     }
 
-    /// Returns after how many seconds the last of 16 concurrent requests gives up.
     async fn seconds_until_all_fail(
         allowed: Option<f64>,
         error: fn() -> StorageError,

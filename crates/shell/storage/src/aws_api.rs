@@ -1,8 +1,5 @@
 //! Signed requests to AWS APIs without the SDKs of these services: credentials, endpoint, signature
 //! and retries.
-//!
-//! Credentials, profile and endpoint come from the SDK's usual chain (`aws-config`), unless
-//! [`AwsSettings`] sets them. This module does not depend on the meaning of a response.
 
 use std::time::{Duration, SystemTime};
 
@@ -29,11 +26,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for one attempt, including the response.
 const TRY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An AWS service.
 pub(crate) struct AwsService {
     /// The service's name in the SDK's environment variables and profiles, such as `CloudFront`.
     pub(crate) id: &'static str,
-    /// The service's name in signatures.
     pub(crate) signed_as: &'static str,
     /// The only region of a global service. `None` if the service has regions.
     pub(crate) region: Option<&'static str>,
@@ -41,19 +36,14 @@ pub(crate) struct AwsService {
     pub(crate) endpoint: &'static str,
 }
 
-/// A POST request.
 pub(crate) struct AwsRequest<'a> {
-    /// The path, which starts with a slash.
     pub(crate) path: &'a str,
-    /// Header fields. All of them are signed.
     pub(crate) headers: &'a [(&'static str, &'static str)],
     pub(crate) body: String,
-    /// The action and its object, for error messages.
     pub(crate) action: &'static str,
     pub(crate) place: &'a str,
 }
 
-/// A client for one service: credentials, endpoint and region.
 pub(crate) struct AwsApi {
     credentials: Credentials,
     endpoint: String,
@@ -62,7 +52,6 @@ pub(crate) struct AwsApi {
 }
 
 impl AwsApi {
-    /// Loads credentials, region and endpoint from the settings, otherwise from the SDK's chain.
     pub(crate) async fn load(
         service: &AwsService,
         settings: &AwsSettings,
@@ -93,13 +82,11 @@ impl AwsApi {
         Ok(Self { credentials, endpoint, region, signed_as: service.signed_as })
     }
 
-    /// Returns the region that requests are sent to.
     pub(crate) fn region(&self) -> &str {
         &self.region
     }
 
     /// Sends a request, and repeats it while the service is overloaded or cannot be reached.
-    /// Returns the response's status and body.
     ///
     /// # Errors
     /// Returns an error if the service cannot be reached. A response with an error status is not an
@@ -184,8 +171,6 @@ async fn read_response(sending: RequestBuilder) -> Result<(StatusCode, String), 
     Ok((status, response.text().await.map_err(|error| broken(&error))?))
 }
 
-/// Returns the endpoint that `AWS_ENDPOINT_URL_<SERVICE>`, the profile or `AWS_ENDPOINT_URL` sets,
-/// in the same order as Amazon's SDK.
 fn configured_endpoint(service: &AwsService, config: &SdkConfig) -> Option<String> {
     let key = ServiceConfigKey::builder()
         .service_id(service.id)
@@ -197,8 +182,7 @@ fn configured_endpoint(service: &AwsService, config: &SdkConfig) -> Option<Strin
     of_service.or_else(|| config.endpoint_url().map(str::to_owned))
 }
 
-/// Returns the content of the first element with this name in an AWS XML response. Does not decode
-/// entities, because the ids and codes that we read contain none.
+/// Returns the content of the first element with this name, without decoding entities.
 pub(crate) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(text, _)| text)

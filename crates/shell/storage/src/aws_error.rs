@@ -2,10 +2,8 @@
 
 use crate::error::{ACCESS_DENIED, StorageError, StorageErrorKind};
 
-/// S3's error code if a conditional put conflicts with a concurrent one.
 pub(crate) const CONDITIONAL_CONFLICT: &str = "ConditionalRequestConflict";
 
-/// Returns the error for credentials that the SDK found in none of its sources.
 pub(crate) fn no_credentials(action: &'static str, place: &str) -> StorageError {
     StorageError::new(
         StorageErrorKind::Denied,
@@ -16,8 +14,7 @@ pub(crate) fn no_credentials(action: &'static str, place: &str) -> StorageError 
     )
 }
 
-/// Classifies an error by its code. Uses only the status if there is no code, as in responses to
-/// HEAD.
+/// Uses only the status if there is no code, as in responses to HEAD.
 pub(crate) fn from_code(
     action: &'static str,
     place: &str,
@@ -39,8 +36,8 @@ pub(crate) fn from_code(
         "RequestTimeTooSkewed" => (Kind::Denied, "; correct this host's clock"),
         ACCESS_DENIED | "AllAccessDisabled" => (
             Kind::Denied,
-            "; grant this key the right (S3 says the same of a missing object to one who may \
-             not list the bucket)",
+            "; grant this key access (S3 also reports a missing object like this to a key that \
+             may not list the bucket)",
         ),
         "PermanentRedirect" | "AuthorizationHeaderMalformed" | "IllegalLocationConstraint" => {
             (Kind::Invalid, "; the bucket is in another region, set AWS_REGION")

@@ -2,22 +2,21 @@
 
 use std::time::Duration;
 
-/// Maximum wait before the first retry: about twice the duration of an ordinary request.
+/// Maximum wait before the first retry.
 const FIRST: Duration = Duration::from_millis(200);
 /// Maximum wait before any retry, as in the AWS SDK's default.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// Returns the maximum wait before a retry. The first retry is number 1.
 pub(crate) fn bound(retry: u32) -> Duration {
     let doublings = retry.saturating_sub(1).min(16);
     FIRST.saturating_mul(1_u32 << doublings).min(LONGEST)
 }
 
 /// Returns a random wait between zero and [`bound`], so that clients that failed together do not
-/// retry together ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015).
+/// retry together.
 pub(crate) fn jittered(retry: u32) -> Duration {
     let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
-    // 16 random bits suffice. The top bits of a UUID contain neither its version nor its variant.
+    // The top bits of a UUID contain neither its version nor its variant.
     let share = u32::try_from(high >> 48).unwrap_or(0);
     bound(retry).saturating_mul(share) / 65_536
 }

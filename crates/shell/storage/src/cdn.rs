@@ -1,8 +1,4 @@
 //! Invalidates paths in a CDN (CloudFront), so that the CDN fetches them from the site again.
-//!
-//! Contains only this call; the caller decides about paths and times. `aws-sigv4` signs the request
-//! and reqwest sends it, because a single call does not justify compiling CloudFront's SDK
-//! (`docs/decisions/0014-ranges-without-the-sdk.md`).
 
 use reqwest::StatusCode;
 
@@ -20,14 +16,12 @@ const CLOUDFRONT: AwsService = AwsService {
     region: Some("us-east-1"),
     endpoint: "https://cloudfront.amazonaws.com",
 };
-/// The version of CloudFront's API.
 const API_VERSION: &str = "2020-05-31";
 const ACTION: &str = "invalidate";
 
-/// Invalidates `paths` and returns the id of the invalidation. Each path starts with `/`, is
-/// percent-encoded and may end with `*`. A call with a `caller_reference` that was already used for
-/// these paths does not start a second invalidation. Returns when CloudFront has accepted the
-/// invalidation, before it is complete.
+/// Invalidates `paths` and returns the id of the invalidation, which may not be complete yet. Each
+/// path starts with `/`, is percent-encoded and may end with `*`. Repeating a call with the same
+/// `caller_reference` and paths does not start a second invalidation.
 ///
 /// # Errors
 /// Returns an error if the distribution's id or a path is malformed, there are no credentials, or
@@ -45,7 +39,7 @@ pub async fn invalidate(
         return Err(invalid("its id must be letters and digits, such as E2QWRUHAPOMQZL"));
     }
     if paths.is_empty() || paths.iter().any(|path| !path.starts_with('/')) {
-        return Err(invalid("each path must begin with a slash, and there must be one"));
+        return Err(invalid("name at least one path, each with a leading slash"));
     }
     let api = AwsApi::load(&CLOUDFRONT, settings, ACTION, &place).await?;
     let request = AwsRequest {
@@ -78,7 +72,6 @@ fn rejection(place: &str, status: StatusCode, xml: &str) -> StorageError {
     StorageError::new(kind, ACTION, place, remedy)
 }
 
-/// Builds the XML of an invalidation.
 fn invalidation_batch(paths: &[String], caller_reference: &str) -> String {
     let items: String =
         paths.iter().map(|path| format!("<Path>{}</Path>", escaped(path))).collect();

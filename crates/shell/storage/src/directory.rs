@@ -1,11 +1,9 @@
 //! A store in a directory. Each object is a file, and the object's key is the file's path below the
 //! root.
 //!
-//! Invariants: a file appears under its key only when it is complete (`staging`). No key and no
-//! symbolic link leads outside the root. Every change of a key holds the key's lock, so that a
-//! conditional write is atomic among all writers that use this crate, in any process. An object's
-//! version is a hash of its bytes up to 1 MiB; for a larger object it is a hash of its size, time
-//! and inode. This module does not depend on other stores.
+//! A file appears under its key only when it is complete (`staging`). No key and no symbolic link
+//! leads outside the root. Every change of a key holds the key's lock, so that a conditional write
+//! is atomic among all writers that use this crate, in any process.
 
 mod commit;
 mod io_error;
@@ -33,7 +31,6 @@ use crate::{
     store::{Condition, ObjectInfo, PutIf, PutOptions, Store, Tagged, none_if_missing},
 };
 
-/// A store in a directory.
 #[derive(Debug)]
 pub(crate) struct Directory {
     root: Arc<Root>,
@@ -41,8 +38,7 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// Opens the store without creating anything. Removes the unfinished files of writers that were
-    /// killed.
+    /// Removes the unfinished files of writers that were killed.
     pub(crate) fn open(path: PathBuf, settings: &StoreSettings) -> Result<Self, StorageError> {
         let absolute =
             std::path::absolute(&path).map_err(|error| io_error::from_io("open", &path, &error))?;
@@ -63,8 +59,8 @@ impl Directory {
         Ok(Self { url: format!("file://{}", root.path.display()), root: Arc::new(root) })
     }
 
-    /// Runs blocking work on a separate thread. Work that has started completes even if the caller
-    /// stops waiting, so no partial object is ever visible.
+    /// Work that has started completes even if the caller stops waiting, so no partial object is
+    /// ever visible.
     async fn blocking<T: Send + 'static>(
         &self,
         key: &str,

@@ -1,15 +1,15 @@
 //! This crate's only error type: an error's kind, whether a retry may help, and a one-line message.
 //!
-//! Invariants: a kind's name is stable. The message names the object or store, and a remedy.
+//! A kind's name is stable.
 
 use std::fmt;
 
-/// S3's error code if the credentials do not allow a request. S3 also returns this code for a
-/// missing object if the credentials do not allow listing the bucket.
+/// S3 also returns this code for a missing object if the credentials do not allow listing the
+/// bucket.
 #[cfg(any(feature = "s3", feature = "cdn"))]
 pub(crate) const ACCESS_DENIED: &str = "AccessDenied";
 
-/// The kind of an error, from a closed list.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StorageErrorKind {
     /// The object does not exist.
@@ -50,7 +50,7 @@ impl fmt::Display for StorageErrorKind {
     }
 }
 
-/// Why a store request failed: one line that names the object, and a remedy.
+/// Why a store request failed: one line that names the object and, if there is one, a remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {place}: {cause}")]
 pub struct StorageError {
@@ -61,19 +61,17 @@ pub struct StorageError {
     demand: Demand,
 }
 
-/// The change that a server demands for later requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Demand {
     Nothing,
-    /// Fewer requests per second.
     SlowDown,
     /// A pause, then fewer requests per second.
     Pause,
 }
 
 impl StorageError {
-    /// Creates an error. `action` completes "cannot ...", `place` is a URL or path, and `cause`
-    /// ends with the remedy.
+    /// `action` completes "cannot ...", `place` is a URL or path, and `cause` ends with the remedy
+    /// if there is one.
     pub(crate) fn new(
         kind: StorageErrorKind,
         action: &'static str,
@@ -89,19 +87,16 @@ impl StorageError {
         }
     }
 
-    /// Returns the error of an overloaded server, which demands fewer requests.
     #[cfg(any(feature = "s3", feature = "https", feature = "cdn"))]
     pub(crate) fn demanding_less(self) -> Self {
         Self { demand: Demand::SlowDown, ..self }
     }
 
-    /// Returns the error of a server that demands a pause.
     #[cfg(feature = "https")]
     pub(crate) fn demanding_a_pause(self) -> Self {
         Self { demand: Demand::Pause, ..self }
     }
 
-    /// Returns true if the server reported that it is overloaded.
     pub(crate) fn demands_less(&self) -> bool {
         self.demand != Demand::Nothing
     }
@@ -111,7 +106,6 @@ impl StorageError {
         self.kind == StorageErrorKind::Unreachable && self.demands_less()
     }
 
-    /// Returns true if the server demands a pause.
     pub(crate) fn demands_a_pause(&self) -> bool {
         self.demand == Demand::Pause
     }
@@ -143,13 +137,12 @@ impl StorageError {
     }
 }
 
-/// Returns the error for a store that cannot be opened because its URL or a setting is invalid.
 pub(crate) fn invalid_setting(url: &str, cause: impl fmt::Display) -> StorageError {
     StorageError::new(StorageErrorKind::Invalid, "open", url, cause)
 }
 
-/// Joins the messages of an error and its causes with colons, without duplicates. Truncates the
-/// result to 400 characters, because servers may send long messages.
+/// Joins the messages of an error and its causes with colons. Truncates the result to 400
+/// characters, because servers may send long messages.
 #[cfg(any(feature = "s3", feature = "https", feature = "cdn"))]
 pub(crate) fn describe(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();

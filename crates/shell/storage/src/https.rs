@@ -1,11 +1,9 @@
 //! A read-only store over HTTPS or HTTP, such as Common Crawl's mirror.
 //!
-//! Invariants: a request is retried on 5xx, 429, timeouts and broken connections, with back-off and
-//! jitter, and after the server's `Retry-After` (up to 30 s). This process has at most 50 requests
-//! to such stores in flight. Common Crawl allows fewer than ten requests per second to its mirror,
-//! and responds to faster clients with 403. If the settings have an adaptive rate, every attempt
-//! needs a permit, and a 403 pauses all attempts (`adaptive_rate`). Must not be used for URLs from
-//! a page, because this module does not check addresses.
+//! Common Crawl allows fewer than ten requests per second to its mirror, and responds to faster
+//! clients with 403. With an adaptive rate, every attempt needs a permit, and a 403 pauses all
+//! attempts (`adaptive_rate`). This module does not check addresses, so it must not be used for
+//! URLs from a page.
 
 mod response;
 
@@ -38,15 +36,13 @@ use crate::{
     },
 };
 
-/// Limits the requests in flight to all HTTPS stores of this process, because each request has a
-/// connection.
+/// All HTTPS stores of this process share this limit, because each request has a connection.
 static REQUESTS_IN_FLIGHT: Semaphore = Semaphore::const_new(50);
 /// Maximum time to wait for a server's `Retry-After`. A longer wait would look like a stall.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
-/// Maximum redirects per request. Mirrors need fewer, and a loop exceeds any limit.
+/// Maximum redirects per request.
 const MAX_REDIRECTS: usize = 5;
 
-/// A read-only store over HTTPS.
 #[derive(Debug)]
 pub(crate) struct HttpsStore {
     client: Client,
@@ -57,7 +53,6 @@ pub(crate) struct HttpsStore {
     rate: Option<Arc<AdaptiveRate>>,
 }
 
-/// A failed attempt, with the wait that the server demands, if any.
 struct FailedTry {
     error: StorageError,
     wait: Option<Duration>,
@@ -113,7 +108,6 @@ impl HttpsStore {
         Ok(address)
     }
 
-    /// Sends requests until a response is complete or all attempts are used.
     async fn fetch(&self, key: &str, wanted: &Wanted) -> Result<ObjectResponse, StorageError> {
         let address = self.address(key)?;
         let place = self.place(key);
@@ -253,7 +247,7 @@ fn rejection(address: &Url, response: &Response) -> FailedTry {
         404 | 410 => (StorageErrorKind::NotFound, ""),
         401 | 403 => (
             StorageErrorKind::Denied,
-            "; Common Crawl's mirror says so to clients that ask too fast or for missing objects",
+            "; Common Crawl's mirror also sends this to fast clients and for missing objects",
         ),
         300..=399 => (StorageErrorKind::Invalid, "; it redirects too often or away from https"),
         // 501 and 505 are permanent errors.

@@ -1,25 +1,26 @@
-//! Valid object names: a key never leads outside its store.
+//! Checks object names, so that a key never leads outside its store.
 
 use crate::error::{StorageError, StorageErrorKind};
 
-/// S3's limit on a whole key in bytes. A store's prefix also counts, so the store checks the sum.
+/// S3's limit on a whole key in bytes, including the store's prefix.
 const MAX_KEY_BYTES: usize = 1024;
 
-/// The directory where a directory store has its locks and unfinished files.
+/// A directory store's locks and unfinished files are in this directory.
 pub(crate) const RESERVED_FOLDER: &str = ".everytab-store";
 
-/// Returns an error if a key is empty, absolute, too long, or has a control character or a segment
-/// that is empty, `.`, `..` or reserved.
+/// A key must not be empty, absolute or too long, or have a control character or a segment that is
+/// empty, `.`, `..` or reserved.
 pub(crate) fn check_key(store_url: &str, key: &str) -> Result<(), StorageError> {
     fault(key).map_or(Ok(()), |fault| Err(invalid(store_url, key, fault)))
 }
 
-/// Checks a prefix like [`check_key`], but a prefix may be empty or end within a segment.
+/// A prefix may be empty or end within a segment.
 pub(crate) fn check_prefix(store_url: &str, prefix: &str) -> Result<(), StorageError> {
     let whole = format!("{prefix}x");
     let found = match prefix.strip_suffix('/') {
         Some(folder) => fault(folder),
-        // A prefix cut inside `..` cannot start any valid key.
+        // Reject a prefix that ends with the segment `..`, although keys such as `...` start with
+        // it.
         None if prefix.ends_with("/..") || prefix == ".." => Some("a segment is .."),
         None => fault(&whole),
     };

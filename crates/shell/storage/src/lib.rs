@@ -1,13 +1,7 @@
 //! Objects by name in a directory, in S3 or over HTTPS, through one small trait.
 //!
-//! Contains the [`Store`] trait and its three implementations, the errors of a store, the rate of
-//! requests to a source ([`AdaptiveRate`]), the only loop that reads, changes and writes an object
-//! ([`Store::update`](trait.Store.html)), the call that invalidates paths of a CDN ([`cdn`]), and
-//! the calls for an account and its quotas ([`account`]).
-//!
-//! Invariants: an object is visible completely or not at all, even if a writer is killed. A key
-//! never leads outside its store. This crate does not depend on the meaning of objects, on callers,
-//! or on SQL.
+//! An object is visible completely or not at all, even if a writer is killed. A key never leads
+//! outside its store.
 //!
 //! ```
 //! use everytab_storage::{ObjectChange, PutOptions, StorageError, StoreSettings, Tagged, open};

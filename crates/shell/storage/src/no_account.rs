@@ -1,4 +1,4 @@
-//! Replaces the account calls in a program that is built without the feature `cdn`. All calls fail.
+//! Replaces the account calls in a program that is built without the feature `cdn`.
 
 use crate::{
     AwsSettings,

@@ -1,4 +1,4 @@
-//! Replaces the CDN call in a program that is built without the feature `cdn`. Every call fails.
+//! Replaces the CDN call in a program that is built without the feature `cdn`.
 
 use crate::{
     AwsSettings,

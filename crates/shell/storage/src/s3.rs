@@ -1,12 +1,9 @@
 //! A store in an S3 bucket, below a prefix.
 //!
-//! Invariants: an object up to 16 MiB is written by one PUT, and a larger one by a multipart
-//! upload. A multipart upload is aborted if it fails or if the caller stops waiting. Conditions are
-//! S3's own (`If-None-Match`, `If-Match`). Requests are retried on 5xx, 429, timeouts and broken
-//! connections: the SDK does this with jitter and a quota over all requests (`client`), and `read`
-//! does this for a truncated body. A range is first requested without the SDK (`ranges`), which is
-//! one additional attempt. If the settings have an adaptive rate, each attempt of a read needs a
-//! permit. Attempts are then counted here, and the SDK makes one attempt per call.
+//! The SDK retries requests with jitter and a quota over all requests (`client`), and `read`
+//! retries a truncated body. A range is first requested without the SDK (`ranges`), which is one
+//! additional attempt. With an adaptive rate, each attempt of a read needs a permit, so attempts
+//! are counted here and the SDK makes one attempt per call.
 
 mod bucket;
 mod client;
@@ -40,14 +37,12 @@ use crate::{
     },
 };
 
-/// A store in an S3 bucket.
 #[derive(Debug)]
 pub(crate) struct S3Store {
     bucket: Bucket,
-    /// Reads ranges without the SDK. `None` if only the SDK can sign requests for the bucket.
+    /// `None` if only the SDK can sign requests for the bucket.
     ranges: Option<Ranges>,
     rate: Option<Arc<AdaptiveRate>>,
-    /// Maximum attempts of a read with an adaptive rate.
     max_attempts: u32,
 }
 
@@ -81,7 +76,6 @@ impl S3Store {
         Ok(Self { bucket, ranges, rate, max_attempts })
     }
 
-    /// Returns the whole object, or the given range.
     async fn fetch(&self, key: &str, range: Option<&Range<u64>>) -> Result<Tagged, StorageError> {
         if let (Some(range), Some(ranges), None) = (range, &self.ranges, &self.rate) {
             match ranges.read(&self.bucket.full(key)?, range).await {
@@ -101,8 +95,7 @@ impl S3Store {
                     match ranges.read(&self.bucket.full(key)?, range).await {
                         Ok(bytes) => Ok(Tagged { bytes, etag: String::new() }),
                         Err(SdkRetry::Now) => {
-                            // Repeat the request with the SDK, because its error explains the
-                            // rejection.
+                            // The SDK's error explains the rejection.
                             attempts.begin().await;
                             self.bucket.fetch(key, Some(range)).await
                         }

@@ -4,10 +4,10 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use crate::adaptive_rate::AdaptiveRate;
 
-/// The program's name and version, used as the default User-Agent.
+/// The default User-Agent: the program's name and version.
 pub const PRODUCT: &str = concat!("everytab/", env!("CARGO_PKG_VERSION"));
 
-/// An AWS key pair. Replaces the SDK's usual chain (environment, profile, instance).
+/// An AWS key pair.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccessKey {
     /// The access key id, which is not secret.
@@ -22,19 +22,18 @@ impl fmt::Debug for AccessKey {
     }
 }
 
-/// Settings for AWS APIs. By default, the SDK's chain applies: the environment
-/// (`AWS_ENDPOINT_URL_CLOUDFRONT`, `AWS_ENDPOINT_URL`, keys), the profile, the instance.
+/// Settings for AWS APIs. By default, the SDK's chain of environment, profile and instance applies.
 #[derive(Clone, Debug, Default)]
 pub struct AwsSettings {
-    /// The API's endpoint, instead of Amazon's.
+    /// The API's endpoint.
     pub endpoint: Option<String>,
-    /// The region instead of the chain's. Ignored for a service without regions.
+    /// The region. Ignored for a service without regions.
     pub region: Option<String>,
-    /// The keys instead of the chain's.
+    /// The keys.
     pub access_key: Option<AccessKey>,
 }
 
-/// A store's settings. The default suits production.
+/// A store's settings.
 #[derive(Clone, Debug)]
 pub struct StoreSettings {
     /// Whether requests to S3 are unsigned, for public buckets.
@@ -49,15 +48,14 @@ pub struct StoreSettings {
     pub extra_certificates_pem: Option<Vec<u8>>,
     /// The User-Agent of every request: the program and a contact.
     pub user_agent: String,
-    /// The rate that limits all requests to a remote store, including retries. If `None`, requests
-    /// are sent immediately.
+    /// The rate that limits reads from a remote store, including retries.
     pub rate: Option<Arc<AdaptiveRate>>,
     /// Maximum attempts per request, including the first. Without `rate`, a range from S3 gets one
     /// more.
     pub max_attempts: u32,
     /// Maximum time for connecting.
     pub connect_timeout: Duration,
-    /// Maximum time without receiving a byte. After this time a connection counts as broken.
+    /// Maximum time without receiving a byte.
     pub idle_timeout: Duration,
     /// Maximum time for one attempt of a request, including the body. This suffices for 16 MiB at 1
     /// Mbit/s.

@@ -1,7 +1,7 @@
 //! The trait that every store implements, with its parameters and results.
 //!
-//! Invariant: a call has the same result on every store that supports it. The conformance suite in
-//! `tests/` checks this for the directory and S3.
+//! A call has the same result on every store that supports it. The conformance suite in `tests/`
+//! checks this for the directory and S3.
 
 use std::{fmt, ops::Range, path::Path};
 
@@ -31,8 +31,7 @@ pub struct Tagged {
     pub etag: String,
 }
 
-/// An old version of an object, which the store keeps although the object was overwritten or
-/// deleted.
+/// An old version of an overwritten or deleted object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OldVersion {
     /// The object's name inside the store, without the store's prefix.
@@ -43,8 +42,7 @@ pub struct OldVersion {
     pub size: u64,
 }
 
-/// HTTP headers that are stored with an object. A directory does not store them; a program that
-/// serves the directory derives them from the names.
+/// HTTP headers that are stored with an object. A directory does not store them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PutOptions {
     /// `Content-Type`.
@@ -75,7 +73,7 @@ pub enum Condition {
     Etag(String),
 }
 
-/// Result of [`Store::put_if`]. A condition that does not hold is not an error.
+/// Result of [`Store::put_if`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum PutIf {
@@ -85,15 +83,14 @@ pub enum PutIf {
         etag: String,
     },
     /// The condition did not hold, so nothing was written. A remote store may also return this
-    /// after it wrote the object, if the first response was lost and the request was retried. Read
-    /// the object to find out.
+    /// after it wrote the object, if the first response was lost and the request was retried.
     PreconditionFailed,
 }
 
 /// Objects by name. Keys are relative, `/`-separated, without empty, `.` or `..` segments.
 #[async_trait]
 pub trait Store: fmt::Debug + Send + Sync {
-    /// Returns the store's URL in the form that an operator uses. Errors quote it.
+    /// Returns the store's URL in the form that an operator uses.
     fn url(&self) -> &str;
 
     /// Returns size and version. `None` if the object or the S3 bucket does not exist, because a
@@ -107,13 +104,11 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Returns the whole object with its version. `None` if it does not exist.
     async fn get_tagged(&self, key: &str) -> Result<Option<Tagged>, StorageError>;
 
-    /// Returns the bytes `range.start..range.end`, cut at the object's end. An empty range returns
-    /// no bytes and sends no request. If the range starts at or past the end, returns an error of
-    /// kind `Invalid`.
+    /// Returns the bytes `range.start..range.end`, cut at the object's end. If the range starts at
+    /// or past the end, returns an error of kind `Invalid`, unless the range is empty.
     async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Bytes, StorageError>;
 
-    /// Checks that the store exists and accepts reads. Reads the first byte of an object that need
-    /// not exist.
+    /// Checks that the store exists and accepts reads. The object need not exist.
     async fn check(&self, key: &str) -> Result<(), StorageError> {
         none_if_missing(self.get_range(key, 0..1).await).map(drop)
     }
@@ -147,14 +142,13 @@ pub trait Store: fmt::Debug + Send + Sync {
     async fn delete(&self, keys: &[String]) -> Result<(), StorageError>;
 
     /// Returns the old versions of all objects with keys that start with `prefix`, including
-    /// deleted objects. Takes about 200 bytes of memory per version. Empty if the store does not
-    /// keep old versions.
+    /// deleted objects. Takes about 200 bytes of memory per version.
     async fn old_versions(&self, prefix: &str) -> Result<Vec<OldVersion>, StorageError> {
         let _ = prefix;
         Ok(Vec::new())
     }
 
-    /// Returns an old version's bytes. The limit is the same as for [`Store::get`].
+    /// Returns an old version's bytes, up to `StoreSettings::max_get_bytes`.
     async fn get_version(&self, old: &OldVersion) -> Result<Bytes, StorageError> {
         Err(keeps_no_versions(self.url(), &old.key))
     }
@@ -167,8 +161,7 @@ pub trait Store: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Returns the prefixes directly below `prefix`, which ends with a slash. Each returned prefix
-    /// also ends with a slash, and they are in byte order.
+    /// Returns the prefixes directly below `prefix`, in byte order. All prefixes end with a slash.
     async fn list_folders(&self, prefix: &str) -> Result<Vec<String>, StorageError> {
         let mut objects = self.list(prefix);
         let mut folders: Vec<String> = Vec::new();
@@ -194,7 +187,6 @@ fn keeps_no_versions(url: &str, key: &str) -> StorageError {
     StorageError::new(StorageErrorKind::Invalid, "read", format!("{url}/{key}"), cause)
 }
 
-/// Converts the error for a missing object to `None`.
 pub(crate) fn none_if_missing<T>(
     result: Result<T, StorageError>,
 ) -> Result<Option<T>, StorageError> {
@@ -205,7 +197,6 @@ pub(crate) fn none_if_missing<T>(
     }
 }
 
-/// Returns a range's length. Returns an error if it exceeds the maximum bytes in memory.
 pub(crate) fn range_length(
     place: &str,
     range: &Range<u64>,

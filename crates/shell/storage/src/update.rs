@@ -10,9 +10,7 @@ use crate::{
     store::{Condition, PutIf, PutOptions, Store, Tagged},
 };
 
-/// Maximum attempts per update. An attempt fails only if another writer succeeded, so two
-/// concurrent writers need two attempts. Eight failures in a row, with waits up to 25 s, mean that
-/// another writer changes the object all the time.
+/// Maximum attempts per update.
 const MAX_UPDATE_TRIES: u32 = 8;
 
 /// Result of the function that a caller passes to [`update`](trait.Store.html#method.update).
@@ -26,9 +24,8 @@ pub enum ObjectChange<T> {
 
 impl dyn Store + '_ {
     /// Reads the object, passes it to `change`, and writes the result if the object has not changed
-    /// since. Otherwise waits with jitter and starts again, up to eight times. `change` receives
-    /// `None` if the object does not exist. `change` may run several times, so it must not depend
-    /// on earlier runs.
+    /// since. Otherwise waits and starts again, up to eight times. `change` receives `None` if the
+    /// object does not exist.
     ///
     /// A write to a remote store may succeed although its response is lost. Then `change` runs
     /// again on its own result.

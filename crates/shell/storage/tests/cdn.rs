@@ -1,5 +1,5 @@
-//! CDN invalidation, account and quotas: the requests on the wire, and the responses of moto where
-//! it is installed.
+//! Tests CDN invalidation, account and quotas: the requests, and the responses of moto if it is
+//! installed.
 
 #![allow(clippy::panic)] // Failing loudly is what tests are for.
 
@@ -119,8 +119,6 @@ async fn moto_accepts_an_invalidation_and_rejects_another_distribution() {
     assert!(error.to_string().contains("no such distribution"), "{error}");
 }
 
-/// Waits until moto responds, and returns the ID of a new distribution. `None` if moto exited
-/// instead.
 async fn make_distribution(endpoint: &str, moto: &mut tokio::process::Child) -> Option<String> {
     let config = "<DistributionConfig><CallerReference>r</CallerReference><Origins><Quantity>1\
         </Quantity><Items><Origin><Id>o</Id><DomainName>b.s3.amazonaws.com</DomainName>\
@@ -173,7 +171,6 @@ async fn an_account_and_its_quotas_are_requested() {
     }
     let body: serde_json::Value = serde_json::from_slice(&seen[0].body).expect("JSON");
     assert_eq!(body["QuotaCode"], "L-34B43A08");
-    // Service Quotas only accepts signed fields.
     assert!(seen[0].headers["authorization"].contains("x-amz-target"));
 }
 

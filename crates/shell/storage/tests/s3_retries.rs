@@ -1,4 +1,4 @@
-//! The S3 store's retries, tested with a scripted endpoint that fails.
+//! Tests the S3 store's retries with a scripted endpoint that fails.
 
 mod adaptive_rate;
 mod scripted;
@@ -119,7 +119,7 @@ async fn a_truncated_body_is_read_again() {
     let part = store.get_range("part", 1_000..150_000).await.expect("the third try is whole");
     assert_eq!(part, &expected[1_000..150_000]);
     // Three requests for the whole object. For the range, one without the SDK and three with it,
-    // because its URL has a query and so counts as another path.
+    // which count from 0 because the SDK adds a query to the path.
     assert_eq!(server.seen().len(), 7);
 }
 
@@ -142,7 +142,6 @@ async fn a_conditional_put_sends_its_condition_and_detects_each_conflict() {
         let put = store.put_if("k", "x".into(), condition, PutOptions::default()).await;
         assert_eq!(put.expect("an answer"), PutIf::PreconditionFailed, "{code}");
         assert_eq!(server.seen()[0].headers["if-match"], "\"abc\"");
-        // Only a conflict may be retried.
         assert_eq!(server.seen().len(), if status == 409 { 4 } else { 1 }, "{code}");
     }
     let server = Scripted::start(|before, request| {

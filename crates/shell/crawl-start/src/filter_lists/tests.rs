@@ -1,5 +1,4 @@
-//! Tests that lists are copied once, and kept and dropped as documented. A local HTTP store counts
-//! its requests.
+//! Tests that lists are copied once, and dropped when they are not needed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +11,6 @@ use tokio::{
 
 use super::*;
 
-/// A store of lists that responds only while it is open, and counts its requests.
 struct CountedStore {
     base: String,
     asked: Arc<AtomicUsize>,
@@ -41,7 +39,6 @@ impl CountedStore {
         store
     }
 
-    /// Adds a list of one domain to the store.
     fn put(&self, name: &str, version: i32, domain: &str) -> FrozenList {
         let mut builder = NameListBuilder::default();
         builder.add_line("all", ListFileKind::Domains, domain.as_bytes()).unwrap();
@@ -63,8 +60,6 @@ impl CountedStore {
     }
 }
 
-/// Responds to one request with the whole object, because a range request covers a small list
-/// completely.
 async fn answer(
     mut stream: TcpStream,
     objects: Arc<Mutex<HashMap<String, Vec<u8>>>>,
@@ -94,7 +89,6 @@ async fn answer(
     stream.write_all(&answer).await.unwrap();
 }
 
-/// Loads lists, and returns the names of those that loaded.
 async fn load(lists: &FilterLists, wanted: &[FrozenList], until: Option<Instant>) -> Vec<String> {
     let loaded = lists.load_all("test", wanted, &StoreSettings::default(), until).await;
     let mut names: Vec<String> = loaded.into_keys().map(str::to_owned).collect();
@@ -122,8 +116,6 @@ async fn a_list_that_several_want_is_copied_once() {
     assert_eq!((one, other, store.requests()), (vec!["a".into()], vec!["a".into()], 1));
 }
 
-/// A caller waits for only 10 s. The next call used to start the copy from scratch, so it never
-/// finished.
 #[tokio::test]
 async fn a_copy_goes_on_when_who_asked_for_it_waits_no_more() {
     let store = CountedStore::new(false).await;
@@ -133,7 +125,6 @@ async fn a_copy_goes_on_when_who_asked_for_it_waits_no_more() {
     store.is_open.send_replace(true);
     assert_eq!(load(&lists, &wanted, None).await, ["a", "b"]);
     assert_eq!(store.requests(), 2);
-    // A loaded list is returned even if the deadline has passed.
     assert_eq!(load(&lists, &wanted, Some(Instant::now())).await, ["a", "b"]);
 }
 
@@ -149,7 +140,6 @@ async fn a_list_that_nothing_uses_stays_until_a_newer_version_is_here() {
     assert_eq!(load(&lists, &other, None).await, ["b"]);
     assert_eq!(load(&lists, &old, None).await, ["a"]);
     assert_eq!(store.requests(), 2);
-    // An older version that is in use is kept.
     let used = lists.load_all("test", &old, &StoreSettings::default(), None).await;
     assert_eq!(load(&lists, &[store.put("a", 2, "new.test")], None).await, ["a"]);
     assert_eq!(load(&lists, &old, None).await, ["a"]);
@@ -170,7 +160,6 @@ async fn lists_that_nothing_uses_are_bounded_in_bytes() {
         load(&lists, one, None).await;
     }
     assert_eq!(store.requests(), 3);
-    // Both a and b are unused, and b is the least recently used.
     load(&lists, a, None).await;
     assert_eq!(store.requests(), 3);
     load(&lists, b, None).await;

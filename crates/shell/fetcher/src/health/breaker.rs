@@ -1,10 +1,9 @@
 //! The circuit breaker, which opens if most of the recent distinct origins failed.
 //!
-//! If more than half of the last few hundred origins fail in the resolver or while connecting, the
-//! local network is a more likely cause than the peers. Origins that were dialled together also
-//! time out together, after all origins that responded. Such a group must not open the breaker, so
-//! the window has room for at least as many origins as there may be requests in flight. This module
-//! does not depend on how an open breaker is handled.
+//! If more than half of the recent origins fail in the resolver or while connecting, the local
+//! network is a more likely cause than the peers. Origins that were dialled together also time out
+//! together, after all origins that responded. Such a group must not open the breaker, so the
+//! window has room for at least as many origins as there may be requests in flight.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -18,7 +17,6 @@ use crate::{
     settings::FetchSettings,
 };
 
-/// Tracks the most recent distinct origins of all shards.
 pub(crate) struct Breaker {
     window: usize,
     minimum: usize,
@@ -26,8 +24,6 @@ pub(crate) struct Breaker {
     hasher: RandomState,
 }
 
-/// The hashes of distinct origins and whether each failed, in the order in which their fetches
-/// finished.
 #[derive(Default)]
 struct RecentOrigins {
     origins: VecDeque<(u64, bool)>,
@@ -57,7 +53,6 @@ impl Breaker {
         Self { window, minimum, recent: Mutex::default(), hasher: RandomState::new() }
     }
 
-    /// Records the outcome of the first fetch from an origin.
     pub(crate) fn record(&self, origin: &str, outcome: Outcome) {
         let origin = self.hasher.hash_one(origin);
         let mut recent = self.recent.lock();
@@ -71,14 +66,11 @@ impl Breaker {
         }
     }
 
-    /// Returns whether more than half of the recent origins failed as if the local network were
-    /// broken.
     pub(crate) fn is_open(&self) -> bool {
         let recent = self.recent.lock();
         recent.origins.len() >= self.minimum && recent.failed > recent.origins.len() / 2
     }
 
-    /// Forgets all origins, because the network works again.
     pub(crate) fn reset(&self) {
         *self.recent.lock() = RecentOrigins::default();
     }
@@ -101,7 +93,6 @@ mod tests {
     #[test]
     fn time_outs_of_origins_that_were_dialled_together_do_not_open_it() {
         let breaker = breaker(1_000);
-        // All are dialled at the same time. Those that respond finish before the first timeout.
         for number in 0..1_000 {
             let outcome = if number < 880 { Outcome::Ok } else { Outcome::ConnectTimeout };
             breaker.record(&format!("https://{number}.example"), outcome);

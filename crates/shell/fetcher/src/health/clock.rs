@@ -7,7 +7,6 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::outcome::Outcome;
 
-/// The deadline of a fetch, including redirects and body.
 pub(crate) struct Clock {
     deadline: Instant,
 }
@@ -17,8 +16,6 @@ impl Clock {
         Self { deadline: Instant::now() + total }
     }
 
-    /// Returns a clock with the same deadline, or with a deadline of `most` from now if this is
-    /// earlier.
     pub(crate) fn at_most(&self, most: Duration) -> Self {
         Self { deadline: self.deadline.min(Instant::now() + most) }
     }
@@ -27,16 +24,15 @@ impl Clock {
     /// the time that this takes.
     pub(crate) fn wait<T>(&mut self, waiting: impl Future<Output = T>) -> impl Future<Output = T> {
         let began = Instant::now();
-        // This is not an `async` block, because that would store the inner future twice at each
-        // layer.
+        // An `async` block would store the inner future twice at each layer.
         waiting.map(move |done| {
             self.deadline += began.elapsed();
             done
         })
     }
 
-    /// Runs a step with the time limit `step`. Returns `late` if the step exceeds it, or
-    /// `TotalTimeout` if the whole fetch exceeds its time first.
+    /// Returns `late` if the step exceeds its time limit, or `TotalTimeout` if the whole fetch
+    /// exceeds its time first.
     pub(crate) fn within<T>(
         &self,
         step: Duration,
@@ -52,7 +48,6 @@ impl Clock {
         timeout_at(deadline, running).map(move |done| done.map_err(|_elapsed| late))
     }
 
-    /// Runs a step that may take all the remaining time.
     pub(crate) fn until_deadline<T>(
         &self,
         running: impl Future<Output = T>,

@@ -2,9 +2,8 @@
 //! last second, or if an address that accepted one before accepts one now.
 //!
 //! A link that drops packets looks like a silent peer. If a fetch times out and no known address
-//! can be reached, this is therefore a local failure instead of an outcome. While too few good
-//! addresses are known, the check cannot decide, and we assume that the peer is the cause. This
-//! module does not depend on which request timed out, or on names.
+//! can be reached, this is therefore a local failure. While too few good addresses are known, we
+//! assume that the peer is the cause.
 
 use std::{
     collections::VecDeque,
@@ -20,12 +19,12 @@ use crate::local_failure::LocalFailure;
 
 /// Maximum age of a connection that proves that the link works.
 const FRESH: Duration = Duration::from_secs(1);
-/// Maximum number of good addresses to remember. The latest one is first.
+/// Maximum number of good addresses to remember.
 const MAX_GOOD_ADDRESSES: usize = 8;
 /// Minimum number of good addresses for a check. If there are fewer, all of them may be down.
 const MIN_GOOD_ADDRESSES: usize = 3;
-/// Time limit for the connections of a check. It is shorter than the time limit for connecting, so
-/// that the result is current, but long enough to resend one lost packet.
+/// Time limit for the connections of a check. It is shorter than the time limit for connecting, but
+/// long enough to resend one lost packet.
 pub(crate) const CHECK_TIMEOUT: Duration = Duration::from_millis(3_500);
 
 #[derive(Default)]
@@ -36,7 +35,6 @@ struct GoodAddresses {
     endpoints: VecDeque<SocketAddr>,
 }
 
-/// The state of the local link, as seen by one fetcher.
 #[derive(Default)]
 pub(crate) struct Connectivity {
     good: Mutex<GoodAddresses>,
@@ -45,7 +43,6 @@ pub(crate) struct Connectivity {
 }
 
 impl Connectivity {
-    /// Records that `endpoint` accepted a connection.
     pub(crate) fn connected(&self, endpoint: SocketAddr) {
         let mut good = self.good.lock();
         let now = Instant::now();
@@ -58,9 +55,6 @@ impl Connectivity {
         good.endpoints.truncate(MAX_GOOD_ADDRESSES);
     }
 
-    /// Checks whether anything can be reached. Concurrent calls share one check.
-    ///
-    /// Returns an error if no good address can be reached although enough are known.
     pub(crate) async fn check(&self) -> Result<(), LocalFailure> {
         let asked = Instant::now();
         if self.has_connected_since(asked.checked_sub(FRESH)) {
@@ -91,8 +85,7 @@ impl Connectivity {
     }
 
     /// Returns true if an interval of more than [`FRESH`] without a connection ended after `began`,
-    /// because the link may have been down then. Returns false while too few good addresses are
-    /// known to judge this.
+    /// because the link may have been down then.
     pub(crate) fn was_quiet_since(&self, began: Instant) -> bool {
         let good = self.good.lock();
         let is_known = good.endpoints.len() >= MIN_GOOD_ADDRESSES;
@@ -111,13 +104,11 @@ mod tests {
 
     use super::*;
 
-    /// Returns an endpoint that refuses connections.
     fn closed() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.local_addr().expect("an address")
     }
 
-    /// Makes the last connection appear to be long ago.
     fn age(connectivity: &Connectivity) {
         connectivity.good.lock().last_connected = None;
     }

@@ -1,11 +1,7 @@
-//! Remembers dead endpoints (address and port), so that not every host on them costs a timeout.
-//!
 //! An endpoint is dead for ten minutes if connections to it were refused or timed out for two
-//! different hosts. Skipping a dead endpoint has the same result as dialling it, because the
-//! recorded outcome is used. The first later pass that needs an endpoint that timed out dials it
-//! once more, and all other fetches use the result. Memory is bounded. Forgetting an endpoint costs
-//! requests, but never changes an outcome. This module does not depend on URLs, and only compares
-//! hostnames.
+//! different hosts. Skipping it has the same result as dialling it, because the recorded outcome is
+//! used. If a shard's later pass needs an endpoint that timed out, the first fetch there dials it
+//! once more, and all other fetches of later passes use the result.
 
 use std::{
     future::Future,
@@ -26,7 +22,7 @@ use crate::{
 
 /// Maximum number of endpoints to remember, at about 200 bytes each.
 const MAX_ENDPOINTS: usize = 65_536;
-/// Time after which an endpoint is forgotten, because it may have been repaired.
+/// Time after the last failure until an endpoint is forgotten, because it may have been repaired.
 const REMEMBERED_FOR: Duration = Duration::from_secs(600);
 
 struct EndpointFailure {
@@ -34,11 +30,9 @@ struct EndpointFailure {
     by_two_hosts: bool,
     outcome: Outcome,
     seen: Instant,
-    /// Whether the endpoint accepted a connection at the second attempt. Empty before this attempt.
     tried_again: Arc<OnceCell<bool>>,
 }
 
-/// The dead endpoints of one fetcher, for all its shards.
 pub(crate) struct DeadEndpoints {
     failures: Mutex<LruCache<SocketAddr, EndpointFailure>>,
     remembers: bool,
@@ -50,7 +44,6 @@ impl DeadEndpoints {
         Self { failures: Mutex::new(LruCache::new(size)), remembers }
     }
 
-    /// Returns the outcome for `endpoint` if it is known to be dead.
     pub(crate) fn verdict(&self, endpoint: SocketAddr) -> Option<Outcome> {
         let mut failures = self.failures.lock();
         let failure = failures.get(&endpoint)?;
@@ -61,8 +54,6 @@ impl DeadEndpoints {
         failure.by_two_hosts.then_some(failure.outcome)
     }
 
-    /// Records a failure to dial `endpoint` for `host`. Ignores outcomes that do not depend on the
-    /// endpoint itself.
     pub(crate) fn failed(&self, endpoint: SocketAddr, host: &str, outcome: Outcome) {
         if outcome.dead() != Dead::Endpoint || !self.remembers {
             return;
@@ -74,7 +65,6 @@ impl DeadEndpoints {
                 failure.by_two_hosts |= failure.first_host != host;
                 failure.seen = seen;
             }
-            // If the outcome differs from the last one, start counting hosts again.
             _ => {
                 let failure = EndpointFailure {
                     first_host: host.to_owned(),
@@ -89,8 +79,7 @@ impl DeadEndpoints {
     }
 
     /// Returns whether a dead endpoint accepts a connection now, and whether this call ran
-    /// `attempt` to find out. Concurrent calls share one attempt, and its result is kept until the
-    /// endpoint is forgotten. An endpoint that refused a connection is not tried again, and a
+    /// `attempt` to find out. An endpoint that refused a connection is not tried again, and a
     /// forgotten endpoint counts as accepting one.
     pub(crate) async fn try_again(
         &self,
@@ -116,7 +105,6 @@ impl DeadEndpoints {
         Ok((is_alive, was_tried))
     }
 
-    /// Records that `endpoint` accepted a connection.
     pub(crate) fn connected(&self, endpoint: SocketAddr) {
         self.failures.lock().pop(&endpoint);
     }

@@ -1,8 +1,7 @@
 //! Detects stalls of this process by a timer that fires late.
 //!
-//! If a process was frozen, starved or asleep, deadlines have passed although no peer was late.
-//! Fetches that were in flight are then void and run again. This module does not depend on which
-//! fetches those are.
+//! If a process was frozen, starved or asleep, deadlines have passed although no peer was late, so
+//! fetches that were in flight are void.
 
 use std::{
     sync::Arc,
@@ -14,8 +13,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// Interval between two ticks.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
-/// Minimum delay of a tick that counts as a stall. This is far above scheduling noise, and far
-/// below every deadline.
+/// Minimum delay of a tick that counts as a stall, far above scheduling noise and far below every
+/// deadline.
 const STALL_MIN: Duration = Duration::from_millis(1_000);
 
 #[derive(Clone, Copy)]
@@ -26,8 +25,8 @@ struct Ticks {
 }
 
 impl Ticks {
-    /// Records a tick by two clocks. The monotonic clock stops while the system sleeps. The wall
-    /// clock does not stop, but an operator may set it, which at worst makes a fetch run twice.
+    /// The monotonic clock stops while the system sleeps. The wall clock does not stop, but an
+    /// operator may set it, which at worst makes a fetch run twice.
     fn tick(&mut self, now: Instant, wall: SystemTime) {
         let passed = now.saturating_duration_since(self.last);
         let passed_by_wall = wall.duration_since(self.last_wall).unwrap_or_default();
@@ -39,7 +38,6 @@ impl Ticks {
     }
 }
 
-/// Watches the current runtime while this value lives.
 pub(crate) struct StallWatch {
     ticks: Arc<Mutex<Ticks>>,
     _ticker: AbortOnDropHandle<()>,

@@ -1,8 +1,5 @@
 //! Sends the requests to one host, one at a time, with the host's delay between the end of one
 //! request and the start of the next.
-//!
-//! Between two requests, the client only keeps an open connection, and closes it when most servers
-//! would. This module does not depend on which URL is next, or on other hosts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +13,7 @@ use crate::{
 };
 
 /// Maximum time to keep an idle connection. By default, Apache closes an idle connection after this
-/// time, and other servers keep it for longer.
+/// time.
 const KEPT_OPEN_MAX: Duration = Duration::from_secs(5);
 
 /// Sends the requests to one host. The worker that holds the host's slot has exactly one client for
@@ -25,12 +22,12 @@ pub struct HostClient {
     fetcher: Fetcher,
     options: Arc<PageOptions>,
     pool: ConnectionPool,
-    /// The host's delay, with the state that it depends on.
+    /// The host's delay and its state.
     pub delay: HostDelay,
 }
 
 impl HostClient {
-    /// Creates the client for a host with this delay.
+    /// Creates the client.
     pub fn new(fetcher: &Fetcher, options: Arc<PageOptions>, delay: HostDelay) -> Self {
         Self { fetcher: fetcher.clone(), options, pool: ConnectionPool::default(), delay }
     }
@@ -43,14 +40,14 @@ impl HostClient {
     }
 
     /// Sends a request to the host as soon as it may start, and records its result. If the future
-    /// is dropped, the request has ended.
+    /// is dropped during the request, it records that there was no response.
     ///
-    /// Redirects that are followed also obey the delays of the hosts that they lead to, if the same
-    /// fetcher crawls these hosts.
+    /// Redirects that are followed also obey the delay of a target host that the same fetcher
+    /// crawls.
     ///
     /// # Errors
-    /// Returns a [`LocalFailure`] if it voids all attempts over more than 15 seconds. The host may
-    /// have been contacted.
+    /// Returns a [`LocalFailure`] if local failures voided every attempt, over more than 15
+    /// seconds. The host may have been contacted.
     pub async fn fetch(
         &mut self,
         request: &PageRequest<'_>,
@@ -78,8 +75,6 @@ impl HostClient {
     }
 }
 
-/// A request in flight, with the result that is recorded when this value is dropped. `None` if the
-/// host was not contacted.
 struct RequestInFlight<'a> {
     delay: &'a mut HostDelay,
     settings: &'a DelaySettings,

@@ -2,25 +2,22 @@
 //!
 //! It is the maximum of the crawl's setting, the Crawl-delay of robots.txt, the override for the
 //! host, and a multiple of the host's response time. A 429 or 503 response doubles the delay,
-//! unless its `Retry-After` specifies a longer pause. In that case, the caller pauses the origin.
-//!
-//! Invariants: no response makes the delay shorter than the settings and robots.txt require, and a
-//! server can only raise it up to a bound. This module does not depend on clocks (the caller passes
-//! the time), URLs or crawls.
+//! unless its `Retry-After` specifies a longer pause. Responses never make the delay shorter than
+//! the settings and robots.txt require.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Maximum `Crawl-delay` that is obeyed. At 12 requests per hour, a host with a hundred pages takes
-/// a working day.
+/// Maximum `Crawl-delay` that is obeyed. A host with a hundred pages then takes a working day.
 pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(5 * 60);
-/// Maximum delay after 429 and 503 responses without a usable `Retry-After`.
+/// Maximum delay after 429 and 503 responses whose `Retry-After` is missing or shorter than the
+/// delay.
 pub const RAISED_DELAY_MAX: Duration = Duration::from_secs(10 * 60);
-/// Minimum delay after a 429 or 503 response without a usable `Retry-After`, even if the settings
-/// have no delay.
+/// Minimum delay after 429 and 503 responses whose `Retry-After` is missing or shorter than the
+/// delay.
 const RAISED_DELAY_MIN: Duration = Duration::from_secs(1);
-/// Maximum response time that counts. Requests have shorter time limits.
+/// Maximum response time that counts.
 const RESPONSE_MAX: Duration = Duration::from_secs(10 * 60);
 /// Weight of the smoothed response time. The latest response time has weight 1.
 const SMOOTHING: u32 = 3;
@@ -34,7 +31,7 @@ pub struct DelaySettings {
     pub factor: f64,
     /// Upper bound for the delay that the response time causes.
     pub max_delay: Duration,
-    /// Another minimum delay for the host or its site. Zero if there is none.
+    /// Another minimum delay for the host or its site.
     pub override_delay: Duration,
 }
 
@@ -79,16 +76,13 @@ pub enum HostResult {
     NoResponse,
 }
 
-/// The delay of one host. The default is for a host without any earlier request.
+/// The delay of one host.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostDelay {
-    /// The delay after 429 and 503 responses raised it. Zero if it was not raised.
     raised: Duration,
     response: Duration,
     crawl_delay: Duration,
-    /// When the last request ended, and its settings.
     last: Option<(Instant, DelaySettings)>,
-    /// Earliest time for the next request, from the restored state or from [`Self::wait_until`].
     not_before: Option<Instant>,
 }
 
@@ -120,25 +114,23 @@ impl HostDelay {
         }
     }
 
-    /// Sets the `Crawl-delay` from robots.txt. `None` if it has no such line.
+    /// Sets the `Crawl-delay` from robots.txt.
     pub fn set_crawl_delay(&mut self, crawl_delay: Option<Duration>) {
         self.crawl_delay = crawl_delay.unwrap_or_default();
     }
 
     /// Delays the next request until `at`. A host's new holder calls this, because it does not know
-    /// when the previous holder, which died, sent its last request.
+    /// when a holder that died sent its last request.
     pub fn wait_until(&mut self, at: Instant) {
         self.not_before = self.not_before.max(Some(at));
     }
 
-    /// Returns when the last request ended. `None` if no request was made since the state was
-    /// restored.
+    /// Returns when the last request since the restore ended.
     pub fn ended_at(&self) -> Option<Instant> {
         self.last.map(|(ended_at, _)| ended_at)
     }
 
-    /// Returns whether the delay in robots.txt exceeds [`CRAWL_DELAY_MAX`]. The crawler then gives
-    /// up on the host.
+    /// Returns whether the delay in robots.txt exceeds [`CRAWL_DELAY_MAX`].
     pub fn is_crawl_delay_too_long(&self) -> bool {
         self.crawl_delay > CRAWL_DELAY_MAX
     }
@@ -148,10 +140,10 @@ impl HostDelay {
         self.base_delay(settings).max(self.raised)
     }
 
-    /// Returns when a request with these settings may start. `None` if it may start immediately. If
-    /// the last request was for a crawl with a longer delay, the shorter of the two delays counts.
-    /// The longer delay only spaces the requests of its own crawl, and that crawl's caller must
-    /// enforce it.
+    /// Returns the earliest start of the next request with these settings, which may be in the
+    /// past. `None` if there is no reason to wait. If the last request was for another crawl, the
+    /// shorter of the two crawls' delays counts, and the caller must enforce the longer delay
+    /// between two requests of its own crawl.
     pub fn free_at(&self, settings: &DelaySettings) -> Option<Instant> {
         let after_last = self.last.map(|(ended_at, before)| {
             let delay = settings.delay.min(before.delay);
@@ -185,7 +177,6 @@ impl HostDelay {
         settings.delay.max(self.crawl_delay).max(settings.override_delay).max(multiple)
     }
 
-    /// Smooths the response time. The latest one counts for a quarter.
     fn learn(&mut self, took: Duration) {
         let took = took.max(Duration::from_millis(1)).min(RESPONSE_MAX);
         self.response = match self.response {
@@ -194,8 +185,7 @@ impl HostDelay {
         };
     }
 
-    /// Doubles the delay. Does nothing if `Retry-After` specifies a longer pause, because the
-    /// caller then pauses the origin.
+    /// If `Retry-After` specifies a longer pause, the caller pauses the origin instead.
     fn raise(&mut self, retry_after: Option<Duration>, settings: &DelaySettings) {
         let delay = self.delay(settings);
         if retry_after.is_none_or(|wait| wait <= delay) {
@@ -203,8 +193,6 @@ impl HostDelay {
         }
     }
 
-    /// Halves the raised delay. Resets it if it is then shorter than [`RAISED_DELAY_MIN`] or the
-    /// delay that the settings require.
     fn lower(&mut self, settings: &DelaySettings) {
         self.raised /= 2;
         if self.raised < self.base_delay(settings).max(RAISED_DELAY_MIN) {
@@ -213,8 +201,7 @@ impl HostDelay {
     }
 }
 
-/// Returns a duration in milliseconds, rounded up, so that no request starts too early after a
-/// restore.
+/// Rounds up, so that no request starts too early after a restore.
 fn whole_ms(time: Duration) -> u32 {
     u32::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u32::MAX)
 }

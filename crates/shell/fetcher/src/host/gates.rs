@@ -1,14 +1,7 @@
 //! Makes redirects from other hosts obey the delay of a host that this process also crawls.
 //!
-//! Redirects that are followed, such as those of a robots.txt, may lead to any host. This process
-//! may also have a [`HostClient`](crate::HostClient) for that host, but the client does not know
-//! about these requests. Each crawl request therefore passes the gate of its host, and a gate lets
-//! one request pass at a time. A guest is a request that another host redirected here. It waits for
-//! the host's delay, and the host's own next request waits for another delay after the guest.
-//!
-//! Invariant: a redirect chain is in at most one gate at a time, so that two chains never wait for
-//! each other. This module does not depend on the order of a host's requests, or on other
-//! processes.
+//! Each crawl request passes the gate of its host, and a gate lets one request pass at a time. A
+//! redirect chain is in at most one gate at a time, so that two chains never wait for each other.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -20,21 +13,17 @@ use tokio::{
 
 use crate::host::delay::RAISED_DELAY_MAX;
 
-/// Number of gates from which idle gates are dropped for the first time. The next threshold is
-/// twice the number of remaining gates, if that is larger. A gate takes a few hundred bytes.
+/// Minimum number of gates at which idle gates are dropped.
 const MIN_GATES_DROPPED: usize = 1_024;
 
-/// The source of a request to a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestSource {
-    /// The host's own client, with this delay. The client itself waits between two of its own
-    /// requests.
+    /// The host's own client, with this delay. The client waits between its own requests.
     Own(Duration),
     /// A redirect chain that started on another host, with that host's delay.
     Guest(Duration),
 }
 
-/// The gates of all hosts that this process's crawls have requested recently.
 #[derive(Default)]
 pub(crate) struct HostGates(Mutex<Gates>);
 
@@ -46,17 +35,13 @@ struct Gates {
 
 type Gate = tokio::sync::Mutex<Ends>;
 
-/// When the last requests to a host ended.
 #[derive(Debug, Default)]
 struct Ends {
-    /// The host's own last request, with its delay.
     own: Option<(Instant, Duration)>,
-    /// When the last request of a guest ended.
     guest: Option<Instant>,
 }
 
 impl Ends {
-    /// Returns when a request from this source may start. `None` if it may start immediately.
     fn free_at(&self, source: RequestSource) -> Option<Instant> {
         match source {
             RequestSource::Own(delay) => self.guest.map(|at| at + delay),
@@ -73,7 +58,7 @@ impl Ends {
     }
 }
 
-/// A request that has passed a gate. Dropping it marks the end of the request.
+/// Dropping it marks the end of the request.
 pub(crate) struct GatePass {
     ends: OwnedMutexGuard<Ends>,
     source: RequestSource,
@@ -90,7 +75,6 @@ impl Drop for GatePass {
 }
 
 impl HostGates {
-    /// Waits until a request from this source to a host may start.
     pub(crate) async fn enter(&self, host: &str, source: RequestSource) -> GatePass {
         let ends = self.gate(host).lock_owned().await;
         // Create the pass after taking the lock, because a task that is cancelled while it waits
@@ -125,7 +109,6 @@ mod tests {
     const OWN: RequestSource = RequestSource::Own(Duration::from_secs(10));
     const GUEST: RequestSource = RequestSource::Guest(Duration::from_secs(1));
 
-    /// Returns how many seconds each request waits, in order.
     async fn waits(gates: &HostGates, sources: &[RequestSource]) -> Vec<u64> {
         let mut waits = Vec::new();
         for source in sources {
@@ -139,7 +122,6 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_guest_keeps_the_hosts_delay_and_so_does_the_host_after_it() {
         let gates = HostGates::default();
-        // The host's client waits between two requests of its own, so the gate does not.
         assert_eq!(waits(&gates, &[GUEST, GUEST, OWN, OWN, GUEST]).await, [0, 1, 10, 0, 10]);
         drop(gates.enter("b.example", GUEST).await);
         let began = Instant::now();

@@ -1,10 +1,7 @@
-//! A DNS client for one name server, which sends many queries over few UDP sockets.
+//! A DNS client for one name server, which sends many queries over few UDP sockets, because opening
+//! a socket costs more than a query.
 //!
-//! Resolvers open a socket for each query, which costs more than the query itself. This client has
-//! a few connected sockets, and each of them carries many queries. A response is matched to its
-//! query by socket, random ID, name and type, and any other message is ignored. A truncated
-//! response is returned unchanged. This module does not depend on caches, deadlines, or the meaning
-//! of a response.
+//! A response is matched to its query by socket, random ID, name and type.
 
 use std::{
     collections::HashMap,
@@ -30,8 +27,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// Number of sockets. Each has its own port, so that a forged response would have to guess it.
 const SOCKETS: usize = 8;
-/// UDP response size that queries advertise, in bytes. Responses for names with many addresses then
-/// fit into one packet (DNS flag day 2020).
+/// UDP response size that queries advertise, in bytes (DNS flag day 2020).
 const MAX_ANSWER_BYTES: u16 = 1_232;
 
 type Pending = Arc<Mutex<HashMap<u16, (Query, oneshot::Sender<Message>)>>>;
@@ -42,7 +38,6 @@ struct Socket {
     _reading: AbortOnDropHandle<()>,
 }
 
-/// The sockets to one name server.
 pub(crate) struct DnsClient {
     server: SocketAddr,
     sockets: [OnceCell<Socket>; SOCKETS],
@@ -50,7 +45,6 @@ pub(crate) struct DnsClient {
     random: RandomState,
 }
 
-/// Removes a query when the future that waits for its response is dropped.
 struct PendingQuestion<'a> {
     pending: &'a Pending,
     id: u16,
@@ -68,9 +62,8 @@ impl DnsClient {
         Self { server, sockets, asked: AtomicUsize::new(0), random: RandomState::new() }
     }
 
-    /// Sends a query once and waits for the response, without a deadline. Returns an error if a
-    /// socket fails. If no process listens on the server's port, this waits as if the server were
-    /// silent.
+    /// Sends a query once and waits for the response, without a deadline. If no process listens on
+    /// the server's port, this waits as if the server were silent.
     pub(crate) async fn query(&self, name: &Name, record_type: RecordType) -> io::Result<Message> {
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
         let socket = &self.sockets[number % SOCKETS];
@@ -134,13 +127,11 @@ async fn read(socket: Arc<UdpSocket>, pending: Pending) {
         if question.is_some_and(|(query, _)| is_response_to(&message, query))
             && let Some((_, sender)) = pending.remove(&message.metadata.id)
         {
-            // Sending only fails if the caller has given up.
             let _ = sender.send(message);
         }
     }
 }
 
-/// Returns whether a message is the response to exactly this query. Names match in any case.
 fn is_response_to(message: &Message, query: &Query) -> bool {
     let [answered] = message.queries.as_slice() else { return false };
     answered.query_type() == query.query_type()
@@ -161,7 +152,6 @@ mod tests {
         Name::from_ascii(text).expect("a name")
     }
 
-    /// Starts a server that responds to each query with the responses that `forge` makes from it.
     async fn server(
         forge: impl Fn(Message) -> Vec<Message> + Send + 'static,
     ) -> (SocketAddr, AbortOnDropHandle<()>) {

@@ -1,9 +1,7 @@
 //! Sends DNS queries to the resolver that the operator chose.
 //!
-//! Each query has up to two attempts, each with its own deadline. The first attempt uses our DNS
-//! client, and falls back to the resolver library if the response is incomplete. The second attempt
-//! uses the library. This module does not cache results, and does not depend on why a name is
-//! looked up.
+//! A query has up to two attempts: the first with our DNS client, and the second with the resolver
+//! library. The library is also used if the first response is incomplete.
 
 use std::{
     io,
@@ -28,35 +26,27 @@ use crate::{local_failure::LocalFailure, names::dns_client::DnsClient, settings:
 
 /// Minimum time to cache a result, so that one lookup of a name suffices for the icons of a shard.
 pub(crate) const TTL_MIN: Duration = Duration::from_secs(60);
-/// Maximum time to cache a result, even if its TTL is longer.
+/// Maximum time to cache a result.
 pub(crate) const TTL_MAX: Duration = Duration::from_secs(3_600);
 
-/// Sends queries to one resolver.
 pub(crate) struct DnsLookup {
     hickory: TokioResolver,
-    /// The client for the first name server. `None` if the system's settings have no server.
     client: Option<DnsClient>,
     attempt_timeout: Duration,
     last_answer_at: Mutex<Option<Instant>>,
 }
 
-/// The result of one DNS query.
 pub(crate) enum DnsResult {
-    /// Addresses, and until when they may be cached.
     Addresses(Vec<IpAddr>, Instant),
     NoSuchName,
     NoSuchRecord,
-    /// The resolver reported a failure.
     Failure,
-    /// No response arrived in time.
     Silence,
-    /// A local failure prevented the query.
     LocalFailure(LocalFailure),
 }
 
 impl DnsLookup {
-    /// Creates the clients. Returns a one-line error message if the system's resolver settings are
-    /// invalid.
+    /// Returns a one-line error message if the system's resolver settings are invalid.
     pub(crate) fn new(settings: &FetchSettings) -> Result<Self, String> {
         let mut builder = match settings.dns {
             Some(address) => TokioResolver::builder_with_config(
@@ -77,12 +67,10 @@ impl DnsLookup {
         })
     }
 
-    /// Returns whether the resolver has responded to any query since this time.
     pub(crate) fn has_responded_since(&self, since: Instant) -> bool {
         self.last_answer_at.lock().is_some_and(|seen| seen >= since)
     }
 
-    /// Returns the IPv4 addresses of a name, or its IPv6 addresses if it has none.
     pub(crate) async fn addresses(&self, host: &str) -> DnsResult {
         match self.query(host, RecordType::A).await {
             DnsResult::NoSuchRecord => self.query(host, RecordType::AAAA).await,
@@ -90,7 +78,6 @@ impl DnsLookup {
         }
     }
 
-    /// Sends one query, and retries it once if there was no response or a local failure.
     async fn query(&self, host: &str, record_type: RecordType) -> DnsResult {
         let Ok(name) = Name::from_ascii(format!("{host}.")) else {
             return DnsResult::NoSuchName;
@@ -113,7 +100,6 @@ impl DnsLookup {
         last
     }
 
-    /// Sends a query with our DNS client. `None` if the response is incomplete.
     async fn query_client(
         &self,
         client: &DnsClient,
@@ -153,7 +139,6 @@ impl DnsLookup {
     }
 }
 
-/// Returns the addresses in the records of a response, including the addresses of aliases.
 fn of_records(records: &[Record], valid_until: Instant) -> DnsResult {
     let addresses = records.iter().filter_map(|record| match &record.data {
         RData::A(a) => Some(IpAddr::V4(a.0)),

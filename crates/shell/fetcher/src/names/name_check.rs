@@ -1,9 +1,7 @@
 //! Detects a resolver that returns false results, by names for which the results are known.
 //!
 //! The known names must have public addresses, and a made-up name must not exist. A resolver that
-//! fails either check is probably wrong about site names too, so its results are discarded. This
-//! module is the pure part of the check: the names, the findings, and the window of recent results
-//! that triggers another check. It does not depend on how a query is sent.
+//! fails either check is probably wrong about site names too, so its results are discarded.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -22,35 +20,25 @@ const MAX_ALIKE: usize = WINDOW / 2;
 /// fails for a few percent of the names on the web.
 const MAX_FAILED: usize = WINDOW / 4;
 
-/// Maximum number of rounds of queries in a check. A check only needs more than one round if
-/// responses are missing.
+/// Maximum number of rounds of queries in a check.
 pub(crate) const CHECK_ROUNDS: usize = 5;
-/// Maximum number of queries without a response over all rounds. A few are allowed, because single
-/// packets get lost, but a resolver that fails for half of its queries exceeds this. The known name
-/// with the most missing responses does not count, because the servers for that name may be down.
+/// Maximum number of queries without a response over all rounds, because single packets get lost.
+/// The known name with the most missing responses does not count, because its servers may be down,
+/// unless half of all queries have no response.
 const MAX_UNANSWERED: usize = 2;
 
-/// The result of checking a resolver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NameCheck {
-    /// The known names have public addresses, and the made-up name does not exist.
     Right,
-    /// A result is false.
     False(FalseResult),
-    /// Too many queries had no response.
     Silent,
 }
 
-/// A false result from a resolver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FalseResult {
-    /// NXDOMAIN for a known name.
     NoSuchName(String),
-    /// No address for a known name.
     NoAddress(String),
-    /// A known name has an address that is not public.
     NotPublic(String, IpAddr),
-    /// A made-up name has an address.
     Invented(String, IpAddr),
 }
 
@@ -71,22 +59,18 @@ impl fmt::Display for FalseResult {
     }
 }
 
-/// The queries in a check that had no response.
 #[derive(Debug)]
 pub(crate) struct Unanswered {
-    /// The count for each name: the known names, then the made-up one.
     by_name: Vec<usize>,
     rounds: usize,
 }
 
 impl Unanswered {
-    /// Creates an empty count for a number of known names and one made-up name.
     pub(crate) fn new(known_names: usize) -> Self {
         Self { by_name: vec![0; known_names + 1], rounds: 0 }
     }
 
-    /// Adds the missing responses of a round that had no false result. Returns the check's result
-    /// if another round would not change it.
+    /// Returns the check's result if no further round is needed.
     pub(crate) fn add_round(&mut self, missing: &[bool]) -> Option<NameCheck> {
         self.rounds += 1;
         for (count, is_missing) in self.by_name.iter_mut().zip(missing) {
@@ -108,13 +92,11 @@ impl Unanswered {
     }
 }
 
-/// Returns a random hostname below `com`, one of 2^64, which does not exist.
 pub(crate) fn made_up_name() -> String {
     // Each `RandomState` has different random keys, so its hash of a constant is a random number.
     format!("everytab-{:016x}.com", RandomState::new().hash_one(()))
 }
 
-/// A result in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum RecentResult {
     NoAddress,
@@ -127,8 +109,8 @@ enum RecentResult {
 pub(crate) struct RecentResults(VecDeque<RecentResult>);
 
 impl RecentResults {
-    /// Adds the result for a name. Returns true if the last hundred results are suspicious. They
-    /// are then forgotten, so that the resolver is checked at most once per hundred names.
+    /// Returns true if the last hundred results are suspicious. They are then forgotten, so that
+    /// the resolver is checked at most once per hundred names.
     pub(crate) fn add(&mut self, resolved: &Resolved) -> bool {
         let answer = match resolved {
             Resolved::Addresses(addresses) => match addresses.first() {
@@ -170,8 +152,6 @@ mod tests {
         Resolved::Addresses([IpAddr::V4(Ipv4Addr::from_bits(number))].into())
     }
 
-    /// Returns whether a resolver is suspected after a hundred results, if `alike` results are
-    /// equal to `answer`.
     fn is_suspected(alike: usize, answer: &Resolved) -> bool {
         let mut recent = RecentResults::default();
         let answers = (0..WINDOW)
@@ -203,8 +183,6 @@ mod tests {
         assert_eq!(suspicions, 3);
     }
 
-    /// Checks three known names and a made-up one. The names in `missing` never get a response.
-    /// Returns the result and the number of rounds.
     fn check_without(missing: [bool; 4]) -> (NameCheck, usize) {
         let mut unanswered = Unanswered::new(3);
         let mut rounds = (1..=CHECK_ROUNDS).map(|round| (unanswered.add_round(&missing), round));
@@ -225,7 +203,6 @@ mod tests {
         ] {
             assert_eq!(check_without(missing), expected, "{missing:?}");
         }
-        // With two queries per round, one missing response is half of them.
         let mut unanswered = Unanswered::new(1);
         let rounds: Vec<_> = (0..3).map(|_| unanswered.add_round(&[true, false])).collect();
         assert_eq!(rounds, [None, None, Some(Silent)]);

@@ -1,10 +1,7 @@
 //! Resolves hostnames, and caches the results.
 //!
-//! Concurrent lookups of one name share a query. Definite results are kept in a bounded cache. If
-//! any address of a name is not allowed, the whole name is rejected, because DNS rebinding starts
-//! with such mixed results. Names are looked up only while the resolver returns correct results for
-//! the known names. A false result voids all earlier results. This module does not depend on URLs,
-//! connections or robots.txt.
+//! If any address of a name is not allowed, the whole name is rejected, because DNS rebinding
+//! starts with such mixed results. A false result from the resolver voids all earlier results.
 
 use std::{
     collections::HashMap,
@@ -39,13 +36,10 @@ const MAX_CACHED_NAMES: usize = 16_384;
 /// Maximum number of addresses to keep per name. Other addresses are not tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// The result for a name.
 #[derive(Clone)]
 struct LookupResult {
     resolved: Resolved,
-    /// Until when it may be cached.
     until: Instant,
-    /// Number of checks that had found a false result when the lookup started.
     false_checks: u64,
 }
 
@@ -57,7 +51,6 @@ struct LookupCache {
     recent: RecentResults,
 }
 
-/// A fetcher's resolver.
 pub(crate) struct Resolver {
     lookup: DnsLookup,
     trust: ResolverTrust,
@@ -68,8 +61,7 @@ pub(crate) struct Resolver {
 }
 
 impl Resolver {
-    /// Creates a resolver. Returns a one-line error message if the system's resolver settings are
-    /// invalid.
+    /// Returns a one-line error message if the system's resolver settings are invalid.
     pub(crate) fn new(settings: &FetchSettings, guard: Guard) -> Result<Self, String> {
         let cached = NonZeroUsize::new(MAX_CACHED_NAMES).unwrap_or(NonZeroUsize::MIN);
         // A known name may have an address that the operator denies, because the address is still
@@ -90,7 +82,7 @@ impl Resolver {
     }
 
     /// Returns the addresses of `host`, and whether this call looked them up. `host` may have a
-    /// trailing dot, as in a URL.
+    /// trailing dot.
     pub(crate) async fn resolve(&self, host: &str) -> Result<(Resolved, bool), LocalFailure> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         // `localhost` must not be looked up (RFC 6761, 6.3).
@@ -132,14 +124,10 @@ impl Resolver {
         }
     }
 
-    /// Returns whether a cached result is still valid.
     fn is_valid(&self, answer: &LookupResult) -> bool {
         Instant::now() < answer.until && answer.false_checks == self.false_checks()
     }
 
-    /// Caches the addresses of a name that another worker looked up, after the same checks as for
-    /// the resolver's results. They are cached for `left`, but at most for an hour. A valid entry
-    /// is not replaced.
     pub(crate) fn learn(&self, host: &str, addresses: Vec<IpAddr>, left: Duration) {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let resolved = self.check_addresses(addresses);
@@ -154,8 +142,6 @@ impl Resolver {
         }
     }
 
-    /// Returns the cached addresses of a name, and for how long they are valid. `None` if the name
-    /// has to be looked up.
     pub(crate) fn known(&self, host: &str) -> Option<(Arc<[IpAddr]>, Duration)> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let cache = self.cache();
@@ -167,35 +153,28 @@ impl Resolver {
         }
     }
 
-    /// Checks the resolver with the known names. Concurrent calls share a check, but a call never
-    /// shares a check that started before the call.
-    ///
-    /// Returns an error if the resolver returns a false result or too few responses.
+    /// Checks the resolver with the known names. A call never shares a check that started before
+    /// the call.
     pub(crate) async fn check(&self) -> Result<(), LocalFailure> {
         judge(&self.trust.check(&self.lookup).await?)
     }
 
-    /// Works like [`check`](Self::check), and confirms a result that would fail a crawl's URL
-    /// permanently. Calls within a quarter of a second share a check. `false_checks` is the value
-    /// of [`false_checks`](Self::false_checks) before the lookup. If it has changed since, this
+    /// Confirms a result that would fail a crawl's URL permanently. `false_checks` is the value of
+    /// [`false_checks`](Self::false_checks) before the lookup. If it has changed since, this
     /// returns an error.
     pub(crate) async fn confirm(&self, false_checks: u64) -> Result<(), LocalFailure> {
         judge(&self.trust.confirm(&self.lookup).await?)?;
         if false_checks == self.false_checks() { Ok(()) } else { Err(LocalFailure::ResolverFalse) }
     }
 
-    /// Returns the number of checks that found a false result. When it changes, all earlier results
-    /// are void.
     pub(crate) fn false_checks(&self) -> u64 {
         self.trust.false_checks()
     }
 
-    /// Describes the fault that the last check found. `None` if it found no fault.
     pub(crate) fn fault(&self) -> Option<String> {
         self.trust.fault()
     }
 
-    /// Queries whether `name` has an address now. Does not use the cache.
     pub(crate) async fn has_address(&self, name: &str) -> Result<bool, LocalFailure> {
         match self.lookup.addresses(name).await {
             DnsResult::Addresses(..) => Ok(true),
@@ -204,7 +183,6 @@ impl Resolver {
         }
     }
 
-    /// Looks up a name, if a recent check found the resolver correct.
     fn look_up<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<LookupResult, LocalFailure>> {
         // This is boxed, so that a fetch of a cached name needs no memory for it.
         Box::pin(async move {
@@ -221,8 +199,7 @@ impl Resolver {
 
     async fn addresses_of(&self, host: &str) -> Result<(Resolved, Instant), LocalFailure> {
         let started = Instant::now();
-        // Waiting for this permit does not count against the fetch's deadline. The semaphore is
-        // never closed.
+        // Waiting for this permit does not count against the fetch's deadline.
         let _permit =
             self.lookups.acquire().await.map_err(|_| LocalFailure::ResolverUnreachable)?;
         let answer = self.lookup.addresses(host).await;
@@ -259,7 +236,6 @@ impl Resolver {
     }
 }
 
-/// Returns an error if a check found a fault.
 fn judge(check: &NameCheck) -> Result<(), LocalFailure> {
     match check {
         NameCheck::Right => Ok(()),

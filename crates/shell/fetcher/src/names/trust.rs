@@ -1,8 +1,4 @@
 //! Decides whether the resolver's results are trusted, by checking it with known names.
-//!
-//! A check concurrently queries each known name and a made-up name. If a response is missing, it
-//! repeats the queries a few times, because single packets get lost. Concurrent calls share a
-//! check. This module does not depend on the cache, or on why names are looked up.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -21,28 +17,23 @@ use crate::{
     },
 };
 
-/// How long lookups are allowed after a check that found no fault. A shard is also checked at its
-/// end, but a crawl has no such end.
+/// How long lookups are allowed after a check that found no fault.
 const RIGHT_FOR: Duration = Duration::from_secs(60);
-/// How long lookups are denied after a check that found a fault. After this, the resolver is
-/// checked again.
+/// How long lookups are denied after a check that found a fault.
 const WRONG_FOR: Duration = Duration::from_secs(1);
 /// Minimum interval between the checks that confirm single results.
 const CONFIRM_INTERVAL: Duration = Duration::from_millis(250);
 /// Pause between two rounds of queries.
 const ROUND_PAUSE: Duration = Duration::from_millis(250);
 
-/// A finished check, and when it began.
 #[derive(Clone)]
 struct LastCheck {
     began: Instant,
     check: NameCheck,
 }
 
-/// Checks one resolver.
 pub(crate) struct ResolverTrust {
     known_names: Vec<String>,
-    /// Decides which addresses are public.
     guard: Guard,
     /// Held during a check, so that concurrent callers wait for its result.
     checking: tokio::sync::Mutex<()>,
@@ -61,12 +52,10 @@ impl ResolverTrust {
         }
     }
 
-    /// Returns the number of checks that found a false result.
     pub(crate) fn false_checks(&self) -> u64 {
         self.false_checks.load(Ordering::SeqCst)
     }
 
-    /// Describes the fault that the last check found. `None` if it found no fault.
     pub(crate) fn fault(&self) -> Option<String> {
         match self.last.lock().as_ref()?.check.clone() {
             NameCheck::Right => None,
@@ -78,14 +67,10 @@ impl ResolverTrust {
         }
     }
 
-    /// Returns the result of a check that starts after this call. Returns an error if a local
-    /// failure prevents it.
     pub(crate) async fn check(&self, lookup: &DnsLookup) -> Result<NameCheck, LocalFailure> {
         self.check_unless(lookup, Instant::now()).await
     }
 
-    /// Works like [`check`](Self::check), but starts at least [`CONFIRM_INTERVAL`] after the last
-    /// check.
     pub(crate) async fn confirm(&self, lookup: &DnsLookup) -> Result<NameCheck, LocalFailure> {
         let asked = Instant::now();
         let last = self.last.lock().as_ref().map(|last| last.began);
@@ -95,7 +80,6 @@ impl ResolverTrust {
         self.check_unless(lookup, asked).await
     }
 
-    /// Returns the result of the last check, or of a new check if the last one is too old.
     pub(crate) async fn current(&self, lookup: &DnsLookup) -> Result<NameCheck, LocalFailure> {
         let last = self.last.lock().clone();
         if let Some(LastCheck { began, check }) = last {
@@ -107,8 +91,7 @@ impl ResolverTrust {
         self.check(lookup).await
     }
 
-    /// Checks the resolver. If another call has finished a check that began after `since`, returns
-    /// that result instead.
+    /// If another call has finished a check that began after `since`, returns that result.
     fn check_unless<'a>(
         &'a self,
         lookup: &'a DnsLookup,
@@ -194,7 +177,6 @@ impl ResolverTrust {
     }
 }
 
-/// The finding from the response for one name in a check.
 enum Finding {
     Right,
     Unanswered,

@@ -1,11 +1,11 @@
-//! Pins the list of outcomes: names, counters and retries are a contract.
+//! Pins the list of outcomes, because names, counters and retries are a contract.
 
 use std::collections::HashSet;
 
 use super::*;
 
-/// Name, counter, retry in the later pass, effect as robots.txt, dead scope, local fault, effect of
-/// a stall, rate-limit signal.
+/// The columns are name, counter, retry in the later pass, effect as robots.txt, dead scope, local
+/// fault, effect of a stall, and rate-limit signal.
 const PINNED: &str = "\
 dns_nxdomain failed_dns never NoResponse Origin No Counts No
 dns_servfail failed_dns later NoResponse Origin Network Counts No

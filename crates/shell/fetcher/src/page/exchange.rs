@@ -1,9 +1,6 @@
 //! A request on the wire and its response, in the form that an archive's records need.
 //!
-//! Heads have the HTTP/1.1 form for every HTTP version, because archive readers expect this form. A
-//! body is stored decoded, so the response fields for codings and length get the prefix
-//! `X-Crawler-`, as in Common Crawl's archives. A body that cannot be decoded keeps its
-//! `Content-Encoding`. This module does not depend on archives.
+//! Heads have the HTTP/1.1 form for every HTTP version, because archive readers expect this form.
 
 use std::{
     net::SocketAddr,
@@ -20,10 +17,10 @@ closed_list! {
     /// Why a body is incomplete.
     CutReason: "The value of `WARC-Truncated`."
 
-    /// The body exceeded the read limit. This limit is zero for redirects and rejected types, and
-    /// small for error pages. Otherwise the purpose sets it.
+    /// The body exceeded the read limit, which is zero for redirects and rejected types, and small
+    /// for error pages.
     Length = "length",
-    /// The body did not arrive within the purpose's time limit.
+    /// The body did not arrive in time.
     Time = "time",
     /// The connection, or the data of a coding, ended early.
     Disconnect = "disconnect",
@@ -40,19 +37,17 @@ pub struct Exchange {
     pub duration: Duration,
     /// The address and port of the connection.
     pub address: SocketAddr,
-    /// The request line and the fields as sent, including the empty line.
+    /// The request line and the fields, including the empty line.
     pub request_head: Vec<u8>,
     /// The response status. `None` without a response.
     pub status: Option<u16>,
-    /// The response head for the archive, including the empty line. Its `Content-Length` is the
-    /// length of the stored body. Empty without a response.
+    /// The response head for the archive, including the empty line. Empty without a response.
     pub response_head: Vec<u8>,
     began: Instant,
     is_over: bool,
 }
 
 impl Exchange {
-    /// Starts an exchange for a request that is about to be sent.
     pub(crate) fn begin<B>(url: &Url, request: &Request<B>, address: SocketAddr) -> Self {
         let mut without_fragment = url.clone();
         without_fragment.set_fragment(None);
@@ -69,7 +64,6 @@ impl Exchange {
         }
     }
 
-    /// Ends the exchange. The head is empty if there was no response.
     pub(crate) fn end(&mut self, response_head: Vec<u8>) {
         self.duration = self.began.elapsed();
         self.response_head = response_head;
@@ -81,7 +75,6 @@ impl Exchange {
     }
 }
 
-/// Formats the head of a request as HTTP/1.1.
 fn request_head<B>(url: &Url, request: &Request<B>) -> Vec<u8> {
     let target = &url[url::Position::BeforePath..];
     let mut head = format!("{} {target} HTTP/1.1\r\n", request.method()).into_bytes();

@@ -1,13 +1,10 @@
 //! Options for a crawl's requests: the robot, its signature, and excluded hosts.
-//!
-//! This module does not depend on what is requested.
 
 use std::sync::Arc;
 
 use crate::{blocklist::Blocklist, exclusions::Exclusions, robot::Robot, signing::RequestSigner};
 
-/// Options for a crawl's requests. By default, requests are made by the fetcher's own robot, are
-/// not signed, and have no exclusions.
+/// Options for a crawl's requests.
 #[derive(Clone, Debug, Default)]
 pub struct PageOptions {
     /// Hosts that must not be requested, even if a redirect leads to them.

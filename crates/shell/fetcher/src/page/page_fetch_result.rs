@@ -32,17 +32,15 @@ pub struct PageFetchResult {
     pub status: Option<u16>,
     /// The last response's fields, as received.
     pub headers: HeaderMap,
-    /// The decoded body, or the body as received if `is_coded`. If the body ended early, this is
-    /// the part that arrived, and `truncated` gives the reason. For statuses from 400, this is the
+    /// The decoded body, or the body as received if `is_coded`. For statuses from 400, this is the
     /// part of the first 64 KiB that arrived within a second. Empty for redirects, for rejected
     /// types, and for bodies over the limit if the purpose rejects them.
     pub body: Bytes,
     /// Why the body is incomplete. `None` if it is complete, or if there was no response.
     pub truncated: Option<CutReason>,
-    /// Whether the body still has the content codings named in the head, because it could not be
-    /// decoded.
+    /// Whether the body still has its content codings, because it could not be decoded.
     pub is_coded: bool,
-    /// The absolute URL to which the response redirects. `None` unless the outcome is `Redirected`.
+    /// The absolute URL of a redirect. `None` unless the outcome is `Redirected`.
     pub redirect: Option<String>,
     /// How long the server told the client to wait, if it rejected the request temporarily.
     pub retry_after: Option<Duration>,
@@ -68,7 +66,7 @@ impl PageFetchResult {
         self.is_success() && !self.body.is_empty()
     }
 
-    /// Returns whether the response was a success with a body, but no part of the body was read.
+    /// Returns whether the response was a success, but no part of its body was read.
     pub fn has_lost_body(&self) -> bool {
         self.is_success() && self.body.is_empty() && self.truncated.is_some()
     }
@@ -82,8 +80,7 @@ impl PageFetchResult {
         Validators::of(&self.headers)
     }
 
-    /// Returns the result to record for the delay of the URL's host. `None` if the host was not
-    /// contacted.
+    /// `None` if the host was not contacted.
     pub(crate) fn host_result(&self) -> Option<HostResult> {
         match self.status {
             Some(status) => Some(HostResult::Responded {
@@ -98,8 +95,6 @@ impl PageFetchResult {
         }
     }
 
-    /// Returns the server's response time: the sum over all requests of the time from sending the
-    /// request to the end of its response. This does not include connecting.
     fn response_time(&self) -> Duration {
         let ms = self.timings.first_byte.saturating_add(self.timings.body);
         Duration::from_millis(u64::from(ms))

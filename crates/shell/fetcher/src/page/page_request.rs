@@ -11,10 +11,9 @@ pub struct PageRequest<'a> {
     pub url: &'a str,
     /// The request's purpose.
     pub purpose: &'a Purpose,
-    /// The validators of an earlier copy. If there are any, the outcome may be
-    /// `Outcome::NotModified`. They are sent to this URL only, and not to redirect targets.
+    /// The validators of an earlier copy. They are not sent to redirect targets.
     pub validators: Validators,
-    /// The cookies of the redirect chain that led to this URL. Empty if there was no redirect.
+    /// The cookies of the redirect chain that led to this URL.
     pub cookies: Cookies,
     /// The ports that may be requested. `None` for the ports in the fetcher's settings.
     pub ports: Option<&'a PortList>,

@@ -1,14 +1,11 @@
 //! Conditional requests, with the entity tag and the date of an earlier copy.
-//!
-//! This module does not depend on where the earlier copy is.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED},
 };
 
-/// Maximum size in bytes of a validator. Longer ones are neither stored nor sent. Real validators
-/// have less than 100 bytes.
+/// Maximum size of a validator in bytes.
 const MAX_VALIDATOR_BYTES: usize = 256;
 
 /// The validators of an earlier copy (RFC 9110 8.8), as the server sent them.
@@ -21,7 +18,7 @@ pub struct Validators {
 }
 
 impl Validators {
-    /// Returns the validators of a response. Skips those that are too long or not ASCII.
+    /// Skips validators that are too long or not ASCII.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let text = |name: HeaderName| {
             let value = headers.get(name)?.to_str().ok()?.trim();
@@ -31,7 +28,6 @@ impl Validators {
         Self { etag: text(ETAG), last_modified: text(LAST_MODIFIED) }
     }
 
-    /// Adds the fields of a conditional request, and returns whether there are any.
     pub(crate) fn add_to(&self, headers: &mut HeaderMap) -> bool {
         let mut is_conditional = false;
         for (name, value) in [(IF_NONE_MATCH, &self.etag), (IF_MODIFIED_SINCE, &self.last_modified)]

@@ -1,9 +1,5 @@
-//! The minimum time between two crawl requests to one address.
-//!
-//! Requests to an address start one after another, in order of arrival. Memory is bounded. If an
-//! address is forgotten, its next request starts immediately. Spacing only delays requests, and
-//! never decides an outcome. This module does not depend on which addresses are spaced, or by how
-//! much.
+//! The minimum time between two crawl requests to one address. If an address is evicted, its next
+//! request starts immediately.
 
 use std::{net::IpAddr, num::NonZeroUsize, time::Duration};
 
@@ -11,10 +7,9 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Maximum number of addresses to remember. This is more than one worker requests in a minute.
+/// Maximum number of addresses to remember.
 const MAX_ADDRESSES: usize = 65_536;
 
-/// The time when the next request to each address may start.
 pub(crate) struct AddressSpacing {
     next: Mutex<LruCache<IpAddr, Instant>>,
 }
@@ -27,8 +22,7 @@ impl Default for AddressSpacing {
 }
 
 impl AddressSpacing {
-    /// Reserves a start time for a request to `address`, and returns this time. The next request
-    /// may start `distance` later.
+    /// Returns the reserved start time. The next request may start `distance` later.
     pub(crate) fn reserve(&self, address: IpAddr, distance: Duration, now: Instant) -> Instant {
         let mut next = self.next.lock();
         let begin = next.get(&address).map_or(now, |free_at| now.max(*free_at));

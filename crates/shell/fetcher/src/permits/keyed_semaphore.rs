@@ -1,7 +1,7 @@
 //! A keyed semaphore, with a limited number of permits and a queue for each key.
 //!
 //! A key has an entry only while tasks hold or wait for its permits. A key's limit may change at
-//! any time. This module does not depend on the kind of keys.
+//! any time.
 
 use std::{
     collections::HashMap,
@@ -15,7 +15,6 @@ use std::{
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// Permits by key. The caller passes the limit of a key with each request for a permit.
 pub(crate) struct KeyedSemaphore<K: Hash + Eq + Clone> {
     entries: Mutex<HashMap<K, Arc<KeyState>>>,
 }
@@ -26,13 +25,13 @@ struct KeyState {
     released: Notify,
 }
 
-/// A permit for a key, or a position in the key's queue. Dropping it releases it.
+/// A permit for a key, or a position in the key's queue.
 pub(crate) struct KeyedPermit<K: Hash + Eq + Clone> {
     semaphore: Arc<KeyedSemaphore<K>>,
     entry: Arc<KeyState>,
     key: K,
-    /// Number of permits for the key that were held when this one was acquired, including this one.
-    /// 0 while it waits.
+    /// Number of held permits for the key when this one was acquired, including this one. 0 while
+    /// it waits.
     held: usize,
 }
 
@@ -41,14 +40,12 @@ impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
         Arc::new(Self { entries: Mutex::new(HashMap::new()) })
     }
 
-    /// Wakes the waiting tasks, because limits may have changed. Held permits are not affected.
     pub(crate) fn limits_changed(&self) {
         for entry in self.entries.lock().values() {
             entry.released.notify_waiters();
         }
     }
 
-    /// Waits until fewer than `limit()` permits for a key are held, and acquires one.
     pub(crate) async fn acquire(
         self: &Arc<Self>,
         key: &K,
@@ -60,8 +57,7 @@ impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
         if permit.try_acquire(limit()) {
             return permit;
         }
-        // Drop this clone before the permit, because dropping the permit counts the references to
-        // the entry.
+        // This clone is dropped before `permit`, whose `drop` counts the references to the entry.
         let queue = Arc::clone(&permit.entry);
         loop {
             let released = queue.released.notified();
@@ -75,7 +71,6 @@ impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
         }
     }
 
-    /// Returns the number of keys for which a task holds or waits for a permit.
     #[cfg(test)]
     fn keys_in_use(&self) -> usize {
         self.entries.lock().len()
@@ -83,8 +78,6 @@ impl<K: Hash + Eq + Clone> KeyedSemaphore<K> {
 }
 
 impl<K: Hash + Eq + Clone> KeyedPermit<K> {
-    /// Returns the number of permits for the key that were held when this one was acquired,
-    /// including this one.
     pub(crate) fn concurrent(&self) -> usize {
         self.held
     }
@@ -110,8 +103,8 @@ impl<K: Hash + Eq + Clone> Drop for KeyedPermit<K> {
         if self.held > 0 {
             self.entry.held.fetch_sub(1, Ordering::SeqCst);
         }
-        // The only two references are in the map and in this permit, so no other task holds or
-        // waits for a permit. References are cloned only under this lock.
+        // If there are two references, they are in the map and in this permit. Other tasks get the
+        // entry from the map, which needs this lock.
         if Arc::strong_count(&self.entry) == 2 {
             entries.remove(&self.key);
         }

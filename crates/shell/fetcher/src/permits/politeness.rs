@@ -1,9 +1,7 @@
 //! All limits on requests: per hostname, per address, in total, per second, and on memory.
 //!
-//! A request acquires its permits in a fixed order (hostname, address, wire, rate, body memory). It
-//! never waits for an earlier one while it holds a later one, so requests cannot deadlock. Permits
-//! only delay requests, and never decide an outcome. This module does not depend on which URLs are
-//! fetched, or on the results.
+//! A request acquires its permits in a fixed order (hostname, address, wire, rate, body memory), so
+//! that requests cannot deadlock. Permits delay requests, and never decide an outcome.
 
 use std::{
     net::IpAddr,
@@ -31,8 +29,7 @@ use crate::{
     settings::FetchSettings,
 };
 
-/// Bytes per permit for body memory. This is small compared with a body, but large enough to keep
-/// the number of permits low.
+/// Bytes per permit for body memory.
 const MEMORY_UNIT_BYTES: usize = 1_024;
 
 /// Requests on the wire.
@@ -44,7 +41,6 @@ pub struct InFlight {
     pub limit: usize,
 }
 
-/// A fetcher's permits.
 pub(crate) struct Politeness {
     hosts: Arc<KeyedSemaphore<String>>,
     per_host: usize,
@@ -53,7 +49,6 @@ pub(crate) struct Politeness {
     spacing: AddressSpacing,
     address_distance: Duration,
     pub(crate) rate_limiter: RateLimiter,
-    /// Permits for requests on the wire, over all shards.
     wire: Arc<Semaphore>,
     max_in_flight: usize,
     memory: Arc<Semaphore>,
@@ -89,20 +84,16 @@ impl Politeness {
         }
     }
 
-    /// Sets the number of live workers. The limits per address apply to the whole fleet, and are
-    /// divided equally among the live workers.
     pub(crate) fn share_with(&self, live_workers: usize) {
         if self.live_workers.swap(live_workers.max(1), Ordering::SeqCst) != live_workers.max(1) {
             self.addresses.limits_changed();
         }
     }
 
-    /// Waits for a permit for one more request to a hostname.
     pub(crate) async fn acquire_host(&self, host: &String) -> KeyedPermit<String> {
         self.hosts.acquire(host, || self.per_host).await
     }
 
-    /// Waits for a permit for one more request to an address.
     pub(crate) async fn acquire_address(&self, address: IpAddr) -> KeyedPermit<IpAddr> {
         let full = self.full_share(address);
         self.addresses
@@ -110,8 +101,8 @@ impl Politeness {
             .await
     }
 
-    /// Waits until a crawl request to an address may start. The minimum distance applies to all
-    /// live workers together, so each worker multiplies it by their number. CDN addresses are not
+    /// Waits until a crawl request to an address may start. The minimum distance applies to the
+    /// fleet, so each worker multiplies it by the number of live workers. CDN addresses are not
     /// spaced, because each of them serves many sites.
     pub(crate) async fn space_out(&self, address: IpAddr) {
         let workers = self.live_workers.load(Ordering::SeqCst).max(1);
@@ -121,23 +112,20 @@ impl Politeness {
         }
     }
 
-    /// Halves the limit of an address that gets too many requests.
     pub(crate) fn slow_down(&self, address: IpAddr) {
         let full = self.full_share(address)();
         self.slowdown.halve(address, full, Instant::now());
     }
 
-    /// Returns how many concurrent requests one worker of the fleet may send to an address without
-    /// rate-limit signals.
+    /// Returns one worker's share of the fleet's limit for an address.
     fn full_share(&self, address: IpAddr) -> impl Fn() -> usize {
         let is_of_a_cdn = is_of_a_cdn(address);
         let fleet = if is_of_a_cdn { self.per_cdn_address } else { self.per_address };
         move || (fleet / self.live_workers.load(Ordering::SeqCst).max(1)).max(1)
     }
 
-    /// Waits for the permit to put one request on the wire. A request also waits for the rate limit
-    /// with this permit, so that a throttled worker appears busy and does not lease more jobs than
-    /// it can handle.
+    /// A request waits for the rate limit while it holds this permit, so that a throttled worker
+    /// appears busy and does not lease more jobs than it can handle.
     pub(crate) async fn acquire_wire(&self) -> Result<OwnedSemaphorePermit, LocalFailure> {
         let wire = Arc::clone(&self.wire);
         let permit = wire.acquire_owned().await.map_err(|_closed| LocalFailure::Memory)?;
@@ -145,14 +133,11 @@ impl Politeness {
         Ok(permit)
     }
 
-    /// Returns the number of requests on the wire, and their limit.
     pub(crate) fn in_flight(&self) -> InFlight {
         let limit = self.max_in_flight;
         InFlight { requests: limit.saturating_sub(self.wire.available_permits()), limit }
     }
 
-    /// Waits for memory for a body up to `bytes`. If this exceeds the whole budget, waits for the
-    /// whole budget.
     pub(crate) async fn acquire_memory(
         &self,
         bytes: usize,
@@ -165,7 +150,6 @@ impl Politeness {
             .map_err(|_closed| LocalFailure::Memory)
     }
 
-    /// Releases the memory that a body of `bytes` did not need.
     pub(crate) fn shrink_memory(memory: &mut OwnedSemaphorePermit, bytes: usize) {
         let needed = bytes.div_ceil(MEMORY_UNIT_BYTES).max(1);
         if let Some(surplus) = memory.num_permits().checked_sub(needed) {
@@ -173,7 +157,6 @@ impl Politeness {
         }
     }
 
-    /// Returns a permit to keep one idle connection open. `None` if none is free.
     pub(crate) fn try_acquire_idle(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.idle_connections).try_acquire_owned().ok()
     }
@@ -183,7 +166,6 @@ impl Politeness {
 mod tests {
     use super::*;
 
-    /// Returns how long it takes until this many requests to an address have started.
     async fn time_to_begin(politeness: &Politeness, address: &str, requests: usize) -> Duration {
         let address = address.parse().expect("an address");
         let began = Instant::now();

@@ -1,9 +1,7 @@
 //! Limits how many requests per second start. The limit is this worker's share of the operator's
 //! limit for the fleet.
 //!
-//! Requests start evenly spaced, in order of arrival. The limiter only delays requests, and never
-//! decides an outcome. A new rate also applies to waiting requests. This module does not depend on
-//! who sets the rate, or why.
+//! Requests start evenly spaced, in order of arrival. A new rate also applies to waiting requests.
 
 use std::time::Duration;
 
@@ -14,30 +12,26 @@ use tokio::{
 };
 
 /// How long an unused permit remains usable. Older permits are lost, so that no burst follows a
-/// pause. A timer that fires late by less than this loses no permit.
+/// pause.
 const CATCH_UP: Duration = Duration::from_millis(20);
 
-/// The limiter that every request passes before it is sent.
 #[derive(Default)]
 pub(crate) struct RateLimiter {
     schedule: Mutex<Schedule>,
     changed: Notify,
-    /// Held by the first request in the queue while it waits for its time. The other requests wait
-    /// for this lock.
+    /// Held by the first request in the queue while it waits. The other requests wait for this
+    /// lock.
     queue: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct Schedule {
-    /// Time between two requests. `None` without a limit.
     interval: Option<Duration>,
     next: Option<Instant>,
-    /// Whether no request may start at all.
     is_held_back: bool,
 }
 
-/// Interval at which a held-back request checks again, although a notification usually wakes it
-/// earlier.
+/// Interval at which a held-back request checks again, in addition to notifications.
 const HELD_BACK: Duration = Duration::from_secs(60 * 60);
 
 impl Schedule {
@@ -47,7 +41,6 @@ impl Schedule {
 }
 
 impl RateLimiter {
-    /// Sets the requests per second from now on. `None` removes the limit.
     pub(crate) fn set(&self, per_second: Option<f64>) {
         let interval = per_second.map(|rate| Duration::from_secs_f64(1.0 / rate.clamp(1e-4, 1e9)));
         let mut schedule = self.schedule();
@@ -61,7 +54,6 @@ impl RateLimiter {
         self.changed.notify_waiters();
     }
 
-    /// Holds all requests back, or lets them start again.
     pub(crate) fn hold_back(&self, hold: bool) {
         let was_held_back = std::mem::replace(&mut self.schedule().is_held_back, hold);
         if was_held_back != hold {
@@ -69,7 +61,6 @@ impl RateLimiter {
         }
     }
 
-    /// Waits until one more request may start.
     pub(crate) async fn acquire(&self) {
         if self.schedule().is_unlimited() {
             return;
@@ -88,7 +79,6 @@ impl RateLimiter {
         }
     }
 
-    /// Takes the next permit. If it is not due yet, returns when to retry.
     fn try_acquire(&self) -> Option<Instant> {
         let mut schedule = self.schedule();
         let now = Instant::now();
@@ -120,7 +110,6 @@ mod tests {
 
     use super::*;
 
-    /// Spawns waiting tasks, and counts those that have received their permit.
     fn crowd(limiter: &Arc<RateLimiter>, waiters: usize) -> Arc<AtomicUsize> {
         let served: Arc<AtomicUsize> = Arc::default();
         for _ in 0..waiters {

@@ -1,6 +1,4 @@
 //! The permits that a request holds while it is on the wire.
-//!
-//! This module does not depend on what is requested.
 
 use std::net::IpAddr;
 
@@ -13,15 +11,12 @@ use crate::{
     permits::{keyed_semaphore::KeyedPermit, politeness::Politeness},
 };
 
-/// A request's permits for its address and for the wire. Dropping them releases them.
 pub(crate) struct WirePermits {
     _address: KeyedPermit<IpAddr>,
     _wire: OwnedSemaphorePermit,
 }
 
 impl WirePermits {
-    /// Waits for the permits to send one request to `address`. The waiting time does not count in
-    /// `clock`.
     pub(crate) async fn acquire(
         politeness: &Politeness,
         meter: &FetchMeter,
@@ -35,7 +30,6 @@ impl WirePermits {
     }
 }
 
-/// All permits of a request: for its hostname, its address, and the wire.
 pub(crate) struct RequestPermits {
     pub(crate) host: KeyedPermit<String>,
     pub(crate) wire: WirePermits,

@@ -1,9 +1,5 @@
 //! Slows down requests to addresses that sent rate-limit signals. Half as many concurrent requests
 //! are allowed, and then one more for each minute without a signal.
-//!
-//! Signals within one second count as one. Memory is bounded. If an address is forgotten, it gets
-//! its full share again. Slowing down only delays requests, and never decides an outcome. This
-//! module does not depend on which responses are signals.
 
 use std::{
     net::IpAddr,
@@ -16,8 +12,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Maximum number of slowed addresses to remember. Far fewer send signals during ten minutes of a
-/// scan.
+/// Maximum number of slowed addresses to remember. An evicted address gets its full share again.
 const MAX_ADDRESSES: usize = 16_384;
 /// Time without a signal after which an address gets one more concurrent request.
 const RECOVERY_INTERVAL: Duration = Duration::from_secs(60);
@@ -30,10 +25,9 @@ struct Reduction {
     since: Instant,
 }
 
-/// A fetcher's slowed addresses.
 pub(crate) struct Slowdown {
     reductions: Mutex<LruCache<IpAddr, Reduction>>,
-    /// False until the first signal, so the lock is not needed before.
+    /// False until the first signal, so that most lookups need no lock.
     any: AtomicBool,
 }
 
@@ -45,7 +39,6 @@ impl Default for Slowdown {
 }
 
 impl Slowdown {
-    /// Returns how many concurrent requests are allowed to `address`, at most its full share.
     pub(crate) fn limit(&self, address: IpAddr, full: usize, now: Instant) -> usize {
         if !self.any.load(Ordering::Relaxed) {
             return full;
@@ -60,7 +53,6 @@ impl Slowdown {
         limit
     }
 
-    /// Halves the limit of an address that sent a rate-limit signal.
     pub(crate) fn halve(&self, address: IpAddr, full: usize, now: Instant) {
         self.any.store(true, Ordering::Relaxed);
         let mut reductions = self.reductions.lock();

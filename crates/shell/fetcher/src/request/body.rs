@@ -1,9 +1,8 @@
 //! Reads bodies piece by piece, decodes each piece as it arrives, and enforces the size limit.
 //!
-//! The limit applies to the decoded bytes and also to the bytes on the wire, because some codings
-//! can go on forever without content. If a body ends early, or its coding is corrupt, the decoded
-//! part is kept. A body that cannot be decoded at all is kept as received. This module does not
-//! depend on what the bytes mean.
+//! The limit applies to the decoded bytes and to the bytes on the wire, because an endless coded
+//! body may decode to nothing. If a body ends early, or its coding is corrupt, the decoded part is
+//! kept.
 
 use std::{error::Error, io};
 
@@ -21,27 +20,23 @@ use crate::{
     purpose::AtLimit,
 };
 
-/// Maximum number of codings with a window of several MiB in one body. A body with more is not
-/// decoded.
+/// Maximum number of codings with a window of several MiB in one body.
 const MAX_LARGE_WINDOWS: usize = 3;
 
-/// First bytes of codings that we have no decoder for: LZW (`compress`), and Brotli and Zstandard
-/// with a dictionary (`dcb`, `dcz`).
+/// First bytes of codings without a decoder: LZW (`compress`), and Brotli and Zstandard with a
+/// dictionary (`dcb`, `dcz`).
 const UNSUPPORTED: [&[u8]; 3] = [b"\x1f\x9d", b"\xff\x44\x43\x42", b"\x5e\x2a\x4d\x18"];
 
-/// A body's content codings.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Codings {
-    /// The codings, with the outermost first.
+    /// The outermost coding is first.
     Known(Vec<Coding>),
     /// The head names an unknown coding, so no coding is decoded, as in Chromium.
     Unknown,
-    /// The head names more codings than we decode.
     TooMany,
 }
 
 impl Codings {
-    /// Returns the codings that the head names.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let values = headers.get_all(CONTENT_ENCODING).into_iter().map(HeaderValue::as_bytes);
         let known: Option<Vec<Coding>> =
@@ -54,14 +49,13 @@ impl Codings {
         if is_supported { Self::Known(codings) } else { Self::TooMany }
     }
 
-    /// Returns true if the body has no known coding, so its bytes are used as received.
     pub(crate) fn is_plain(&self) -> bool {
         matches!(self, Self::Unknown) || matches!(self, Self::Known(codings) if codings.is_empty())
     }
 }
 
-/// Returns the declared number of bytes on the wire. `None` if the head does not declare one, or if
-/// it is invalid.
+/// Returns the declared number of bytes on the wire. `None` if it is missing or invalid, or if
+/// `Transfer-Encoding` overrides it.
 pub(crate) fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
     if headers.contains_key(TRANSFER_ENCODING) {
         return None;
@@ -71,22 +65,15 @@ pub(crate) fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
     u64::try_from(length).ok()
 }
 
-/// The part of a body that arrived and was needed.
 #[derive(Debug)]
 pub(crate) struct ReadBody {
-    /// The decoded bytes, or the bytes as received if they could not be decoded.
     pub(crate) bytes: Bytes,
-    /// Whether the bytes still have the codings that the head names.
     pub(crate) is_coded: bool,
-    /// Why the bytes are incomplete. `None` if they are complete.
     pub(crate) cut: Option<CutReason>,
-    /// The outcome that ends the fetch. `None` if the body is usable.
     pub(crate) outcome: Option<Outcome>,
-    /// Whether the body was read to its end on the wire.
     pub(crate) is_read: bool,
 }
 
-/// Reads a body to its end, to its limit, or to the deadline.
 pub(crate) async fn read(
     mut incoming: Incoming,
     codings: Codings,
@@ -112,7 +99,7 @@ pub(crate) async fn read(
 }
 
 /// Reads and drops a body of up to `max_bytes`, so that its connection can be reused. Returns
-/// whether the body was read to its end. This does not affect the fetch's outcome.
+/// whether the body was read to its end.
 pub(crate) async fn drain(mut incoming: Incoming, max_bytes: usize) -> bool {
     let mut seen = 0_usize;
     while let Some(frame) = incoming.frame().await {
@@ -135,7 +122,6 @@ fn of_body_error(error: &hyper::Error) -> Result<Outcome, LocalFailure> {
             if error.kind() == io::ErrorKind::UnexpectedEof {
                 return Ok(Outcome::BodyTruncated);
             }
-            // The chunks or trailers are malformed.
             if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) {
                 return Ok(Outcome::H1Parse);
             }
@@ -145,17 +131,11 @@ fn of_body_error(error: &hyper::Error) -> Result<Outcome, LocalFailure> {
     Ok(if error.is_incomplete_message() { Outcome::BodyTruncated } else { Outcome::BodyReset })
 }
 
-/// The part of a body that was read.
 struct Gathered {
-    /// One decoder per coding, with the outermost first. `None` if there are too many codings.
     decoders: Option<Vec<Decoder>>,
-    /// Whether the head names an unknown coding.
     has_unknown: bool,
-    /// The bytes as received. They are kept until it is certain that they have the declared
-    /// codings.
     wire: Vec<u8>,
     decoded: Vec<u8>,
-    /// Maximum number of further bytes to receive.
     wire_left: usize,
     is_empty: bool,
 }
@@ -177,7 +157,6 @@ impl Gathered {
         }
     }
 
-    /// Adds a piece. Returns whether the body is still within the limits.
     fn push(&mut self, piece: &[u8]) -> bool {
         let taken = piece.get(..self.wire_left).unwrap_or(piece);
         self.wire_left -= taken.len();
@@ -202,7 +181,7 @@ impl Gathered {
         self.decoders.iter().flatten().any(Decoder::is_over_limit)
     }
 
-    /// Decodes the remaining bytes. Returns whether the body could be decoded, and how far.
+    /// Returns whether the body could be decoded, and how far.
     fn finish(&mut self) -> (bool, Extent) {
         let Some(decoders) = self.decoders.as_deref_mut() else {
             return (self.is_empty, Extent::Whole);
@@ -227,8 +206,7 @@ impl Gathered {
         found
     }
 
-    /// Returns the body after its last piece. `stopped` is the reason if reading stopped before the
-    /// body's end.
+    /// `stopped` is the reason if reading stopped before the body's end.
     fn end(mut self, stopped: Option<(Outcome, CutReason)>, at_limit: AtLimit) -> ReadBody {
         let (is_decoded, extent) = self.finish();
         let too_large = (Outcome::BodyTooLarge, CutReason::Length);
@@ -254,7 +232,6 @@ impl Gathered {
     }
 }
 
-/// Decodes bytes with each decoder in turn.
 fn decode(decoders: &mut [Decoder], bytes: Vec<u8>) -> Vec<u8> {
     decoders.iter_mut().fold(bytes, |bytes, decoder| {
         decoder.push(&bytes);

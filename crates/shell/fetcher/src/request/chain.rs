@@ -1,8 +1,7 @@
 //! Fetches one URL with its redirects, and returns exactly one outcome.
 //!
-//! On every hop, only addresses that the guard allows are dialled. A local failure (no descriptors,
-//! no route, a stall) voids an attempt. The fetch is then retried a few times before the failure is
-//! returned to the caller. This module does not depend on icon candidates, images or jobs.
+//! A local failure (no descriptors, no route, a stall) voids an attempt. The fetch is then retried
+//! a few times before the failure is returned to the caller.
 
 use std::{
     collections::HashSet,
@@ -29,15 +28,12 @@ use crate::{
     request_log::{CurrentRequest, RequestEnd},
 };
 
-/// Maximum number of attempts at a fetch if local failures void them. The pauses between the
-/// attempts add up to 15 seconds. The caller must handle failures that last longer.
+/// Maximum number of attempts at a fetch. The pauses between them add up to 15.5 seconds.
 const MAX_FETCH_ATTEMPTS: u32 = 6;
 /// Unit of the pause after a void attempt. The first pause is two units, and each further pause is
 /// twice as long.
 const PAUSE_AFTER_TROUBLE: Duration = Duration::from_millis(250);
 
-/// Fetches one URL, and retries if a local failure voided the attempt. If `robots` is `None`, no
-/// robots.txt is read.
 pub(crate) async fn fetch(
     shared: &Shared,
     robots: Option<&RobotsCache>,
@@ -56,8 +52,7 @@ pub(crate) async fn fetch(
     }
 }
 
-/// Sends one crawl request, and retries if a local failure voided the attempt. Two requests to one
-/// host are at least `pause` apart.
+/// Two requests to one host are at least `pause` apart.
 pub(crate) async fn fetch_page(
     shared: &Shared,
     scope: FetchScope<'_>,
@@ -87,12 +82,16 @@ pub(crate) async fn fetch_page(
 
 async fn pause_after(failure: LocalFailure, url: &str, attempt: u32, scope: FetchScope<'_>) {
     instruments().local_failures.add(1, &[label("failure", failure.as_str())]);
-    tracing::debug!(url, failure = failure.as_str(), attempt, "void fetch runs again");
+    tracing::debug!(
+        url,
+        failure = failure.as_str(),
+        attempt,
+        "a local failure voided the fetch; retrying"
+    );
     scope.pool.release_permits();
     tokio::time::sleep(PAUSE_AFTER_TROUBLE * (1 << attempt)).await;
 }
 
-/// Follows one URL and its redirects to an outcome.
 async fn follow(
     shared: &Shared,
     robots: Option<&RobotsCache>,
@@ -124,7 +123,6 @@ fn start<'a>(
     }
 }
 
-/// Follows the redirects of a chain, and records its outcome.
 async fn end(
     chain: &mut RequestChain<'_>,
     robots: Option<&RobotsCache>,
@@ -148,7 +146,6 @@ async fn end(
     Ok(())
 }
 
-/// Creates the result of a crawl request from a finished chain.
 fn page_fetch_result(chain: RequestChain<'_>) -> PageFetchResult {
     let RequestChain { fetched, cookies, page, .. } = chain;
     let page = page.map_or_else(PageChain::default, |page| *page);
@@ -169,7 +166,6 @@ fn page_fetch_result(chain: RequestChain<'_>) -> PageFetchResult {
     }
 }
 
-/// Returns the outcome of a fetch, or an error if a local failure voids it.
 async fn outcome_of(
     shared: &Shared,
     began: Instant,
@@ -191,7 +187,6 @@ async fn outcome_of(
     Ok(outcome)
 }
 
-/// Returns whether a response is a sign that an address gets too many requests.
 fn is_rate_limit_signal(fetched: &FetchResult) -> bool {
     match fetched.outcome.rate_limit_signal() {
         RateLimitSignal::No => false,
@@ -252,8 +247,6 @@ async fn follow_redirects(
     }
 }
 
-/// Waits until a crawl request may be sent to the host of `target`, in a chain that started on
-/// `own_host`. Returns `None` for icons, which do not wait here.
 async fn enter_gate(
     chain: &mut RequestChain<'_>,
     target: &Target,
@@ -269,8 +262,7 @@ async fn enter_gate(
     Some(chain.clock.wait(Box::pin(entering)).await)
 }
 
-/// Returns the outcome of a redirect that is reported, and stores its target. The caller must check
-/// the target's port.
+/// Stores the target of a redirect that is not followed. The caller must check the target's port.
 fn report(chain: &mut RequestChain<'_>, target: &Target, location: &str) -> Outcome {
     match target.redirect_url(location) {
         Ok(next) => {
@@ -283,8 +275,8 @@ fn report(chain: &mut RequestChain<'_>, target: &Target, location: &str) -> Outc
     }
 }
 
-/// Takes one hop, unless the hop is forbidden or its outcome is known. The blocklist and a literal
-/// address are checked before anything is requested from the host, even its robots.txt.
+/// The blocklist and a literal address are checked before anything is requested from the host, even
+/// its robots.txt.
 async fn take_hop(
     chain: &mut RequestChain<'_>,
     robots: Option<&RobotsCache>,
@@ -315,7 +307,6 @@ async fn take_hop(
     next_step
 }
 
-/// Checks whether robots.txt allows `target`. If it does not, returns the outcome.
 async fn check_robots(
     chain: &mut RequestChain<'_>,
     robots: &RobotsCache,
@@ -324,16 +315,16 @@ async fn check_robots(
     let shared = chain.shared;
     let scope = chain.scope;
     if !robots.knows(&target.origin) {
-        // Release our permits, because another fetch may be fetching this file and waiting for
-        // them.
+        // Release our permits, because another fetch may be fetching this robots.txt and waiting
+        // for them.
         scope.pool.release_permits();
     }
     let fetch = || fetch_robots(shared, scope, target.robots_url());
     chain.clock.wait(robots.check(scope.robot.product(), target, fetch)).await
 }
 
-/// Fetches a robots.txt. The rules must not depend on which fetch needs them, so this does not use
-/// the dead origins that the fetch knows.
+/// The rules must not depend on which fetch needs them, so this ignores the dead origins that the
+/// fetch knows.
 fn fetch_robots<'a>(
     shared: &'a Shared,
     scope: FetchScope<'a>,

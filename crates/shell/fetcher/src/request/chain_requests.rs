@@ -1,6 +1,4 @@
 //! Tracks the requests in one redirect chain, to distinguish a loop from a cookie wall.
-//!
-//! This module does not depend on how a request is made, or on who follows the redirects.
 
 use std::collections::HashSet;
 
@@ -17,8 +15,8 @@ pub struct ChainRequests {
 }
 
 impl ChainRequests {
-    /// Adds a request for `url`, an absolute URL, with the cookies for it. Returns false if the
-    /// chain has already made an identical request, which is a loop.
+    /// Adds a request for an absolute URL. Returns false if the chain has already made an identical
+    /// request, which is a loop.
     pub fn add(&mut self, url: &str, cookies: &Cookies) -> bool {
         let header = Url::parse(url).ok().and_then(|url| cookies.header(&url));
         self.made.insert((url.to_owned(), header))

@@ -1,8 +1,6 @@
 //! An open HTTP connection with its tasks, for sending requests.
 //!
 //! A connection and its tasks end when the last owner drops it, even if the peer does not close it.
-//! The size of heads is limited (64 KiB, and 256 fields over HTTP/1.1), and so are the HTTP/2
-//! windows. This module does not depend on how the connection was dialled, or on what is requested.
 
 use std::{
     future::Future,
@@ -30,17 +28,15 @@ use crate::{
     signing::{RequestSignature, RequestSigner},
 };
 
-/// Maximum number of fields in a head. Real servers send a few dozen.
+/// Maximum number of fields in a head.
 const MAX_HEADER_FIELDS: usize = 256;
-/// Maximum bytes that a peer may send on one stream before the body has its memory permit. Nothing
-/// else limits these bytes.
+/// Maximum bytes that a peer may send on one HTTP/2 stream before the body has its memory permit.
 const HTTP2_STREAM_WINDOW_BYTES: u32 = 64 * 1024;
 /// Maximum bytes that a peer may send on all streams of a connection before they are read.
 const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 128 * 1024;
 
 type Tasks = Mutex<JoinSet<()>>;
 
-/// Spawns a connection's tasks in such a way that they end with the connection.
 #[derive(Clone)]
 struct TaskOwner(Weak<Tasks>);
 
@@ -63,21 +59,17 @@ enum Sender {
     Http2(http2::SendRequest<Full<Bytes>>),
 }
 
-/// An open connection, ready for a request.
 pub(crate) struct Connection {
     sender: Sender,
-    /// The address and port that were dialled.
     pub(crate) endpoint: SocketAddr,
-    /// The peer's certificate. `None` over http.
     pub(crate) certificate: Option<Certificate>,
-    /// The signature for the connection's requests, which all go to one authority. `None` before
-    /// the first signed request.
+    /// Signs the connection's requests, which all go to one authority. `None` before the first
+    /// signed request.
     signature: Option<RequestSignature>,
     _tasks: Arc<Tasks>,
 }
 
 impl Connection {
-    /// Starts HTTP on a connected stream.
     pub(crate) async fn begin<S>(
         stream: S,
         speaks_http2: bool,
@@ -119,8 +111,6 @@ impl Connection {
         matches!(self.sender, Sender::Http2(_))
     }
 
-    /// Signs a request by adding header fields. `authority` must be the authority of this
-    /// connection.
     pub(crate) fn sign(
         &mut self,
         signer: &RequestSigner,
@@ -135,7 +125,6 @@ impl Connection {
         }
     }
 
-    /// Sends a request and waits for the head of its response.
     pub(crate) async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -163,8 +152,7 @@ impl Connection {
         }
     }
 
-    /// Returns another handle to the same connection. `None` if the protocol does not support
-    /// concurrent requests.
+    /// `None` if the protocol does not support concurrent requests.
     pub(crate) fn share(&self) -> Option<Self> {
         let Sender::Http2(sender) = &self.sender else { return None };
         Some(Self {

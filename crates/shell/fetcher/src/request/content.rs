@@ -1,6 +1,4 @@
 //! Decides by their content whether bytes are an image. `Content-Type` does not matter.
-//!
-//! This module does not depend on the source of the bytes.
 
 use everytab_icon::{
     Format, IconError,
@@ -25,8 +23,7 @@ pub struct ImageFacts {
     pub height: u32,
 }
 
-/// Decides whether bytes are an image. Returns [`Outcome::Ok`] with the facts of the image, or
-/// another outcome without facts.
+/// Decides whether bytes are an image, and reads its facts.
 pub fn judge(bytes: &[u8]) -> (Outcome, Option<ImageFacts>) {
     let measured = measure(bytes).and_then(|measured| {
         check_sides(&measured)?;
@@ -49,7 +46,7 @@ fn of_error(error: &IconError) -> (Outcome, Option<ImageFacts>) {
         IconError::NotAnImage => Outcome::NotImageOther,
         IconError::TooLarge { .. } => Outcome::ImageTooBig,
         IconError::SvgRefused { .. } => Outcome::SvgRejected,
-        // An unsupported AVIF is archived but not displayed. Selection puts it last.
+        // An unsupported AVIF is archived but not displayed.
         IconError::AvifUnsupported => {
             let content_type = Format::Avif.content_type();
             return (Outcome::Ok, Some(ImageFacts { content_type, width: 0, height: 0 }));

@@ -1,8 +1,5 @@
 //! The cookies of one redirect chain, because some sites redirect until they receive their own
 //! cookie.
-//!
-//! Cookies live as long as the chain, are only sent to the host that set them, and are limited in
-//! number and size. This module does not depend on anything that outlives a chain.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +7,15 @@ use chrono::{DateTime, Utc};
 use http::{HeaderMap, header::SET_COOKIE};
 use url::Url;
 
-/// Maximum number of cookies in a chain. A site that checks whether cookies work sets one or two.
+/// Maximum number of cookies in a chain.
 const MAX_COOKIES: usize = 10;
 /// Maximum total bytes of names and values in a chain. Browsers have the same limit for one cookie.
 const MAX_BYTES: usize = 4_096;
 
-/// The cookies of one redirect chain. There are at most ten with 4 KiB in total, and each is only
-/// for the host that set it. A caller that follows a redirect itself passes them to the next
-/// request, and drops them at the end of the chain.
+/// The cookies of one redirect chain. Each is only sent to the host that set it. A caller that
+/// follows a redirect itself passes them to the next request.
 #[derive(Clone, Debug, Default)]
 pub struct Cookies {
-    /// The cookies by host and name.
     values: BTreeMap<(String, String), Cookie>,
 }
 
@@ -31,7 +26,6 @@ struct Cookie {
 }
 
 impl Cookies {
-    /// Stores the cookies that a response from `url` sets. Skips cookies that exceed the limits.
     pub(crate) fn take(&mut self, url: &Url, headers: &HeaderMap) {
         let Some(host) = url.host_str() else { return };
         for line in headers.get_all(SET_COOKIE) {
@@ -70,7 +64,6 @@ impl Cookies {
         }
     }
 
-    /// Returns the `Cookie` header for a request to `url`. `None` if there are no cookies for it.
     pub(crate) fn header(&self, url: &Url) -> Option<String> {
         let host = url.host_str()?;
         let is_https = url.scheme() == "https";
@@ -88,8 +81,7 @@ impl Cookies {
     }
 }
 
-/// Parses the time in an `Expires` attribute. Like browsers, this ignores the weekday, and accepts
-/// hyphens between the parts of the date. `None` if the value is not a date.
+/// Like browsers, this ignores the weekday, and accepts hyphens between the parts of the date.
 fn expiry(value: &str) -> Option<DateTime<Utc>> {
     let date = value.split_once(',').map_or(value, |(_, date)| date);
     let date = date.trim().replace('-', " ");

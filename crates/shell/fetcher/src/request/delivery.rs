@@ -1,9 +1,8 @@
 //! Sends a body by POST to a URL that a user specified, for webhooks.
 //!
-//! Invariants: only addresses that the guard allows are dialled, and the name is resolved once. The
-//! peer's certificate is verified. Plain http is only used for private addresses that the operator
-//! allows. No redirect is followed, and the response body is not read. This module does not depend
-//! on the body's meaning or its receiver.
+//! It dials only addresses that the guard allows, and verifies the peer's certificate. Plain http
+//! is only used for addresses in `allow_ranges`. Redirects are not followed, and the
+//! response body is not read.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -53,15 +52,14 @@ pub struct Delivery<'a> {
     pub fields: &'a [(&'static str, String)],
     /// The body.
     pub body: Bytes,
-    /// Time limits for connecting, for the TLS handshake (the same as for connecting), for the head
-    /// of the response, and for the whole delivery.
+    /// Time limits. `connect` applies to connecting, and again to the TLS handshake.
     pub times: TimeLimits,
 }
 
 /// A delivery's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered {
-    /// [`Outcome::Ok`] for a success status, [`Outcome::Redirected`] for any redirect. Otherwise
+    /// [`Outcome::Ok`] for a success status, [`Outcome::Redirected`] for any 3xx status. Otherwise
     /// the reason for the failure.
     pub outcome: Outcome,
     /// The status. `None` if there was no response.
@@ -137,7 +135,6 @@ impl Fetcher {
     }
 }
 
-/// Returns the outcome for a response status.
 fn outcome_of(status: StatusCode) -> Outcome {
     match status.as_u16() {
         200..=299 => Outcome::Ok,
@@ -146,7 +143,7 @@ fn outcome_of(status: StatusCode) -> Outcome {
     }
 }
 
-/// Returns the target's addresses, or `IpBlocked` unless all of them are allowed.
+/// Returns `IpBlocked` unless all addresses of the target are allowed.
 async fn addresses_of(
     shared: &Shared,
     target: &Target,
@@ -156,14 +153,13 @@ async fn addresses_of(
         let is_allowed = shared.guard.allows(address);
         return if is_allowed { Ok(vec![address]) } else { Err(Outcome::IpBlocked.into()) };
     }
-    // A lookup has its own deadlines.
     match clock.wait(shared.resolver.resolve(&target.host)).await?.0 {
         Resolved::Addresses(addresses) => Ok(addresses.to_vec()),
         Resolved::Failed(outcome) => Err(outcome.into()),
     }
 }
 
-/// Builds the request. Returns `UrlUnparsable` if a field is not valid in a request.
+/// Returns `UrlUnparsable` if a field is not valid in a request.
 fn request_of(
     shared: &Shared,
     target: &Target,
@@ -179,7 +175,7 @@ fn request_of(
     request.body(Full::new(delivery.body.clone())).map_err(|_| Outcome::UrlUnparsable)
 }
 
-/// Opens a connection to the first of `addresses` that accepts one. Endpoints that other fetches
+/// Connects to the first of `addresses` that accepts a connection. Endpoints that other fetches
 /// found dead are dialled too, so that a receiver is reached as soon as it works again.
 async fn dial(
     shared: &Shared,
@@ -216,7 +212,6 @@ async fn dial(
     Err(failure.unwrap_or(Outcome::DnsNoAddress).into())
 }
 
-/// Starts TLS if the URL is https, and then HTTP/1.1, on a connected stream.
 async fn begin(
     shared: &Shared,
     target: &Target,
@@ -228,7 +223,7 @@ async fn begin(
         let begun = Connection::begin(stream, false, endpoint, None).await;
         return begun.map_err(|_| Outcome::ConnectReset.into());
     }
-    // Without this, the request may wait for an acknowledgement of the handshake.
+    // Otherwise the request may wait for an acknowledgement of the handshake.
     let _ = stream.set_nodelay(true);
     // Without root certificates on this system, no receiver is trusted.
     let config = shared.trust.verified.as_ref().ok_or(Outcome::TlsHandshake)?;

@@ -1,8 +1,7 @@
 //! Opens a connection to a checked name: chooses the address, connects by TCP, and starts TLS.
 //!
-//! Only addresses that the guard allowed are dialled. The port is the one in the URL, or its
-//! replacement in the settings. No name is resolved a second time here, and no proxy is used. This
-//! module does not depend on what is requested.
+//! It dials only addresses that the guard allowed. It never resolves a name again and never uses a
+//! proxy.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -32,21 +31,18 @@ use crate::{
 /// Maximum number of addresses to try per name. More would leave too little time for each.
 pub(crate) const MAX_ADDRESSES_TRIED: usize = 3;
 
-/// An attempt to connect to a target.
 pub(crate) struct DialRequest<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) scope: FetchScope<'a>,
     pub(crate) target: &'a Target,
     pub(crate) clock: &'a mut Clock,
     pub(crate) timings: &'a mut Timings,
-    /// Time limit for connecting by TCP over all addresses and for the TLS handshake, together.
     pub(crate) connect_timeout: Duration,
-    /// The endpoint that was last dialled, whether or not it worked.
     pub(crate) tried: Option<SocketAddr>,
 }
 
 impl DialRequest<'_> {
-    /// Opens a connection to the first of `addresses` that accepts one.
+    /// Connects to the first of `addresses` that accepts a connection.
     pub(crate) async fn dial(
         &mut self,
         addresses: &[IpAddr],
@@ -78,12 +74,11 @@ impl DialRequest<'_> {
                     if shared.stalls.since(began) {
                         return Err(LocalFailure::Stalled.into());
                     }
-                    // Check this before other fetches learn that the endpoint is dead.
                     if outcome.is_silence() {
                         self.clock.wait(shared.connectivity.check()).await?;
                     }
-                    // With several addresses, each attempt has only a part of the time. Such a
-                    // timeout does not count for other fetches.
+                    // With several addresses, each attempt has only a part of the time, so its
+                    // timeout says nothing about the endpoint.
                     if outcome != Outcome::ConnectTimeout || addresses.len() == 1 {
                         shared.endpoints.failed(endpoint, &self.target.host, outcome);
                     }
@@ -104,11 +99,11 @@ impl DialRequest<'_> {
         WirePermits::acquire(politeness, meter, address, self.clock).await
     }
 
-    /// Connects, and tries again if the local link may have caused the first attempt to fail. This
-    /// happens in two cases. Three seconds after the link is cut, the kernel reports every address
-    /// as unreachable. Packets that were sent while the link was cut get no response. In both cases
-    /// the link may work again by the time it is checked. Also returns when the attempt started
-    /// whose result is returned.
+    /// Connects, and tries again if the local link may have caused the failure. Three seconds after
+    /// the link is cut, the kernel reports every address as unreachable. Packets that were sent
+    /// before that get no response. The link may work again by the time it is checked.
+    ///
+    /// Also returns when the attempt started.
     async fn connect_surely(
         &mut self,
         endpoint: SocketAddr,
@@ -145,7 +140,7 @@ impl DialRequest<'_> {
     }
 
     /// Returns whether an endpoint that timed out before accepts a connection now. It is dialled
-    /// once on behalf of all later passes, and the result is kept until the endpoint is forgotten.
+    /// once on behalf of all later passes.
     async fn is_alive_again(&mut self, endpoint: SocketAddr) -> Result<bool, LocalFailure> {
         let shared = self.shared;
         let scope = self.scope;
@@ -174,7 +169,6 @@ impl DialRequest<'_> {
         Ok(is_alive)
     }
 
-    /// Starts TLS if the URL is https, and then HTTP, on a connected stream.
     async fn handshake(
         &mut self,
         endpoint: SocketAddr,
@@ -207,7 +201,7 @@ impl DialRequest<'_> {
 }
 
 /// Returns the name for SNI and for the check of the certificate. If TLS cannot carry the name,
-/// returns the address instead.
+/// returns the address.
 pub(crate) fn server_name(host: &str, address: IpAddr) -> ServerName<'static> {
     let host = host.trim_end_matches('.').to_owned();
     match host.parse::<IpAddr>() {

@@ -1,6 +1,4 @@
 //! Classifies connection errors as outcomes, which the peer caused, or as local failures.
-//!
-//! This module does not depend on how connections are made.
 
 use std::{io, net::SocketAddr};
 
@@ -11,13 +9,10 @@ use crate::{
     outcome::Outcome,
 };
 
-/// Outcomes of connecting for which a retry is most useful, in order. All other outcomes rank below
-/// these.
 const BY_WORTH_OF_A_RETRY: [Outcome; 3] =
     [Outcome::ConnectTimeout, Outcome::ConnectReset, Outcome::ConnectUnreachable];
 
-/// Combines the outcomes for two failed addresses, independently of their order. Returns the one
-/// for which a retry is more useful.
+/// Returns the outcome of two failed addresses that is more worth a retry, whatever their order.
 pub(crate) fn most_retryable(before: Option<Outcome>, now: Outcome) -> Outcome {
     let rank = |outcome: Outcome| {
         let rank = BY_WORTH_OF_A_RETRY.iter().position(|ranked| *ranked == outcome);
@@ -26,8 +21,8 @@ pub(crate) fn most_retryable(before: Option<Outcome>, now: Outcome) -> Outcome {
     before.filter(|before| rank(*before) < rank(now)).unwrap_or(now)
 }
 
-/// Classifies an error of `connect`. On a host without IPv6, a missing route to an IPv6 address is
-/// not a local failure, because we dial IPv6 only if a name has no IPv4 address.
+/// On a host without IPv6, a missing route to an IPv6 address is not a local failure, because we
+/// dial IPv6 only if a name has no IPv4 address.
 pub(crate) fn of_connect_error(error: &io::Error, endpoint: SocketAddr, has_ipv6: bool) -> Stop {
     match LocalFailure::of_io(error) {
         Some(LocalFailure::NetworkUnreachable | LocalFailure::LocalPorts)
@@ -47,8 +42,8 @@ pub(crate) fn of_connect_error(error: &io::Error, endpoint: SocketAddr, has_ipv6
     }
 }
 
-/// Classifies a failed TLS handshake. A peer that hangs up always causes the same outcome, because
-/// only timing decides whether we see a reset or the end of the stream.
+/// A peer that hangs up always causes the same outcome, because only timing decides whether we see
+/// a reset or the end of the stream.
 pub(crate) fn of_tls_error(error: &io::Error) -> Stop {
     if let Some(failure) = LocalFailure::of_io(error) {
         return failure.into();

@@ -1,7 +1,5 @@
 //! The fetcher's public interface, for fetching single URLs, setting limits, and checking the
 //! network.
-//!
-//! This module does not depend on shards, images or jobs.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -27,19 +25,18 @@ use crate::{
     signing::{RequestSigner, SigningKey},
 };
 
-/// Fetches URLs from the web. Clones share all state. A worker needs only one fetcher.
+/// Fetches URLs from the web. Clones share all state.
 #[derive(Clone)]
 pub struct Fetcher {
     pub(crate) shared: Arc<Shared>,
 }
 
 impl Fetcher {
-    /// Creates a fetcher. Must be called within a tokio runtime, which the fetcher then watches for
+    /// Creates a fetcher. Must be called within a tokio runtime, which the fetcher watches for
     /// stalls.
     ///
     /// # Errors
-    /// Returns an error if a certificate file cannot be read, the resolver settings are invalid, or
-    /// the user agent is not a valid header value.
+    /// Returns an error if a certificate file, the resolver settings or the user agent is invalid.
     pub fn new(settings: FetchSettings) -> Result<Self, SettingsError> {
         Ok(Self { shared: Arc::new(Shared::new(settings)?) })
     }
@@ -49,24 +46,23 @@ impl Fetcher {
         &self.shared.settings.user_agent
     }
 
-    /// Returns the key that signs requests. `None` if there is none.
+    /// Returns the key that signs requests.
     pub fn signing_key(&self) -> Option<&Arc<SigningKey>> {
         self.shared.settings.signing_key.as_ref()
     }
 
-    /// Returns the robot that makes requests if a shard or crawl does not specify its own robot.
+    /// Returns the robot for shards and crawls without their own robot.
     pub fn robot(&self) -> &Robot {
         &self.shared.robot
     }
 
-    /// Returns the ports that URLs may have if a request does not specify its own ports.
+    /// Returns the ports for requests without their own ports.
     pub fn ports(&self) -> &PortList {
         &self.shared.settings.ports
     }
 
-    /// Returns the outcome for a crawl's URL that must never be requested, because it is malformed,
-    /// or because of its length, scheme, port, credentials or literal address. `None` if the URL
-    /// itself allows a request.
+    /// Returns the outcome for a crawl's URL that must never be requested, because the URL or its
+    /// literal address is not allowed. `None` if a request is allowed.
     pub fn refusal(&self, url: &str, ports: &PortList) -> Option<Outcome> {
         let target = match Target::submitted(url, ports) {
             Ok(target) => target,
@@ -76,12 +72,12 @@ impl Fetcher {
         target.literal.is_some_and(is_forbidden).then_some(Outcome::IpBlocked)
     }
 
-    /// Fetches one URL that does not belong to a shard. Follows its redirects, and reads each
-    /// origin's robots.txt if the policy requires it. The requests are not signed.
+    /// Fetches one URL that does not belong to a shard, following its redirects. The requests are
+    /// not signed.
     ///
     /// # Errors
-    /// Returns a [`LocalFailure`] if it voids all attempts over more than 15 seconds, or if the
-    /// resolver returned a false result.
+    /// Returns a [`LocalFailure`] if local failures voided every attempt, over more than 15
+    /// seconds, or if the resolver returned a false result.
     pub async fn fetch_one(
         &self,
         url: &str,
@@ -90,8 +86,7 @@ impl Fetcher {
         self.fetch_one_as(url, robots, None).await
     }
 
-    /// Works like [`fetch_one`](Self::fetch_one), but signs the requests with `signer` if it is
-    /// given.
+    /// Works like [`fetch_one`](Self::fetch_one), but signs the requests with `signer`.
     ///
     /// # Errors
     /// Returns a [`LocalFailure`] in the same cases as [`fetch_one`](Self::fetch_one).
@@ -124,11 +119,11 @@ impl Fetcher {
         chain::fetch(&self.shared, rules, scope, url).await
     }
 
-    /// Sends one crawl request to check a single URL. The delay of its host does not apply, and a
-    /// redirect on the same host is followed immediately.
+    /// Sends one crawl request without its host's delay.
     ///
     /// # Errors
-    /// Returns a [`LocalFailure`] if it voids all attempts over more than 15 seconds.
+    /// Returns a [`LocalFailure`] if local failures voided every attempt, over more than 15
+    /// seconds.
     pub async fn fetch_page(
         &self,
         options: &PageOptions,
@@ -137,8 +132,8 @@ impl Fetcher {
         self.fetch_page_in(options, &ConnectionPool::default(), request, Duration::ZERO).await
     }
 
-    /// Works like [`fetch_page`](Self::fetch_page), but uses the connections of `pool`. Two
-    /// requests to one host are at least `pause` apart.
+    /// Works like [`fetch_page`](Self::fetch_page), but with at least `pause` between two requests
+    /// to one host.
     pub(crate) async fn fetch_page_in(
         &self,
         options: &PageOptions,
@@ -163,33 +158,28 @@ impl Fetcher {
         chain::fetch_page(&self.shared, scope, request, pause).await
     }
 
-    /// Sets the number of live workers in the fleet. The limits per address apply to the whole
-    /// fleet, and are divided equally among the live workers.
+    /// Sets the number of live workers, which share the fleet's limits per address equally.
     pub fn share_addresses_with(&self, live_workers: usize) {
         self.shared.politeness.share_with(live_workers);
     }
 
-    /// Caches the addresses of a name that another worker looked up, so that this worker need not
-    /// look it up. They are cached for `left`, but at most for an hour. They are checked like the
-    /// resolver's results, and if one of them may not be dialled, all of them are ignored.
+    /// Caches the addresses of a name that another worker looked up, for at most an hour. If one of
+    /// them may not be dialled, all of them are ignored.
     pub fn learn_addresses(&self, host: &str, addresses: Vec<IpAddr>, left: Duration) {
         self.shared.resolver.learn(host, addresses, left);
     }
 
-    /// Returns the cached addresses of a name, and for how long they are valid. `None` if the name
-    /// has to be looked up.
+    /// Returns the cached addresses of a name, and for how long they are valid.
     pub fn known_addresses(&self, host: &str) -> Option<(Arc<[IpAddr]>, Duration)> {
         self.shared.resolver.known(host)
     }
 
-    /// Sets the maximum requests per second from now on, also for waiting requests. `None` removes
-    /// the limit.
+    /// Sets the maximum requests per second, also for waiting requests. `None` removes the limit.
     pub fn set_rate(&self, per_second: Option<f64>) {
         self.shared.politeness.rate_limiter.set(per_second);
     }
 
-    /// If `hold` is true, holds back all requests that are not on the wire yet. Otherwise lets
-    /// requests start again.
+    /// Holds back all requests that are not on the wire yet, or lets them start again.
     pub fn hold_back(&self, hold: bool) {
         self.shared.politeness.rate_limiter.hold_back(hold);
     }
@@ -199,17 +189,15 @@ impl Fetcher {
         self.shared.politeness.in_flight()
     }
 
-    /// Returns whether another shard can start. This is the case if at most 31/32 of the permits
-    /// for the wire are in use and another origin may start. The second condition matters if DNS or
-    /// the CPU is slow, because few requests are on the wire then.
+    /// Returns whether another shard can start. The number of origins counts as well as the
+    /// permits, because few requests are on the wire if DNS or the CPU is slow.
     pub fn has_room(&self) -> bool {
         let InFlight { requests, limit } = self.in_flight();
         requests * 32 <= limit * 31 && self.shared.origins.available_permits() > 0
     }
 
-    /// Checks whether the network works again. The resolver must return correct results for the
-    /// known names and for a made-up one, and an address that was reached before must be reachable.
-    /// If this is the case, closes the circuit breaker.
+    /// Checks the resolver and an address that was reached before. If both work, closes the circuit
+    /// breaker.
     ///
     /// # Errors
     /// Returns an error if a local failure remains.
@@ -220,7 +208,7 @@ impl Fetcher {
         Ok(())
     }
 
-    /// Queries whether the resolver has an address for `name`. Does not use the cache.
+    /// Queries the resolver without using the cache, and returns whether `name` has an address.
     ///
     /// # Errors
     /// Returns an error if a local failure prevented the query.
@@ -228,19 +216,17 @@ impl Fetcher {
         self.shared.resolver.has_address(name).await
     }
 
-    /// Returns the known names, which must have public addresses.
+    /// Returns the names for checking the resolver.
     pub fn known_names(&self) -> &[String] {
         &self.shared.settings.known_names
     }
 
-    /// Describes, in one line, the fault that the last check found in the resolver. `None` if it
-    /// found no fault.
+    /// Describes, in one line, the fault that the last check found in the resolver.
     pub fn resolver_fault(&self) -> Option<String> {
         self.shared.resolver.fault()
     }
 
-    /// Describes a local failure in one line. If the resolver is at fault, this includes the
-    /// resolver's fault.
+    /// Describes a local failure, and the resolver's fault if it is the cause, in one line.
     pub fn describe(&self, failure: LocalFailure) -> String {
         match self.resolver_fault().filter(|_| failure.is_of_resolver()) {
             // `scan_status.sql` searches for this phrase.

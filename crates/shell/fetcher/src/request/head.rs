@@ -1,7 +1,4 @@
 //! Decides by the head of a response alone whether to read the body, follow a redirect, or stop.
-//!
-//! This module does not depend on connections or bodies. It recognises redirects, but does not
-//! follow them.
 
 use std::{error::Error, io, time::Duration};
 
@@ -18,16 +15,12 @@ use crate::{
     request::message,
 };
 
-/// The next step after the head of a response.
 pub(crate) enum NextStep {
-    /// Read the body.
     Body,
-    /// Follow a redirect to this `Location`.
     Redirect(String),
 }
 
-/// Decides by status and header fields. Returns the outcome if the response is neither a success
-/// nor a redirect with a target.
+/// Returns the outcome if the response is neither a success nor a redirect with a target.
 pub(crate) fn judge_head(status: StatusCode, headers: &HeaderMap) -> Result<NextStep, Outcome> {
     let mitigated = headers.get("cf-mitigated").and_then(|value| value.to_str().ok());
     if mitigated.is_some_and(|what| what.trim().eq_ignore_ascii_case("challenge")) {
@@ -41,9 +34,8 @@ pub(crate) fn judge_head(status: StatusCode, headers: &HeaderMap) -> Result<Next
     }
 }
 
-/// Returns how long a `Retry-After` field tells the client to wait. If it contains a date, this
-/// date is compared with the response's own date, so that the local clock does not matter. The
-/// local clock is only used if the response has no date.
+/// A date in `Retry-After` is compared with the response's own date, so that the local clock does
+/// not matter.
 pub(crate) fn retry_after(headers: &HeaderMap, date: Option<&str>) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse() {
@@ -54,7 +46,6 @@ pub(crate) fn retry_after(headers: &HeaderMap, date: Option<&str>) -> Option<Dur
     Some((until - now).to_std().unwrap_or_default())
 }
 
-/// Returns the outcome, or the local failure, for a request that got no readable response head.
 pub(crate) fn of_head_error(error: &hyper::Error, speaks_http2: bool) -> Stop {
     let mut source: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(cause) = source {

@@ -1,8 +1,7 @@
 //! Sends one request: acquires permits, opens a connection, and reads the head of the response.
 //!
-//! If a reused connection fails, this does not count, because the peer may just have closed it. The
-//! request is sent again on a fresh connection, and that outcome counts. A timeout always counts.
-//! This module does not depend on robots.txt. It recognises redirects, but does not follow them.
+//! If a request over a reused connection fails, it is sent again on a fresh connection, because the
+//! peer may just have closed the old one. A timeout is final.
 
 use std::{
     net::IpAddr,
@@ -36,14 +35,11 @@ use crate::{
     request_log::{CurrentRequest, RequestEnd},
 };
 
-/// The state that all requests for one URL and its redirects share.
 pub(crate) struct RequestChain<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) scope: FetchScope<'a>,
     pub(crate) purpose: &'a Purpose,
-    /// The additional state of a crawl request. `None` for icons.
     pub(crate) page: Option<Box<PageChain>>,
-    /// The ports that may be requested.
     pub(crate) ports: &'a PortList,
     pub(crate) clock: Clock,
     pub(crate) cookies: Cookies,
@@ -52,8 +48,6 @@ pub(crate) struct RequestChain<'a> {
 }
 
 impl RequestChain<'_> {
-    /// Sends one request for `target` and interprets the response, unless the target is excluded.
-    /// If it is excluded during the request, the request and its connection are dropped.
     pub(crate) async fn request(&mut self, target: &Target) -> Result<NextStep, Stop> {
         let handed_on = self.scope.pool.take_handed_on(&target.origin);
         let addresses = self.addresses(target).await?;
@@ -90,7 +84,6 @@ impl RequestChain<'_> {
                     let permits = RequestPermits { host, wire };
                     return self.handle_response(target, connection, head, permits).await;
                 }
-                // Retry any failure of a reused connection, except a timeout, on a fresh one.
                 Err(Stop::Outcome(outcome)) if !is_late(outcome) => {
                     self.end_request(RequestEnd::SentAgain, 0);
                     drop(wire);
@@ -99,8 +92,7 @@ impl RequestChain<'_> {
                 Err(stop) => return Err(stop),
             }
         } else {
-            // Release these permits, because dialling waits for new ones, and a request that waits
-            // must not hold any.
+            // A request that waits must not hold permits, and dialling waits for new ones.
             drop(wire);
         }
         let (connection, wire) = self.dial(target, addresses).await?;
@@ -108,8 +100,6 @@ impl RequestChain<'_> {
         self.handle_response(target, connection, head, RequestPermits { host, wire }).await
     }
 
-    /// Returns the permits for a request over an open connection. If the previous request handed
-    /// its permits on, this only waits for the rate limit. Otherwise it acquires new permits.
     async fn permits_to_reuse(
         &mut self,
         connection: &Connection,
@@ -156,7 +146,7 @@ impl RequestChain<'_> {
         dialled
     }
 
-    /// Returns the target's addresses, or `IpBlocked` unless all of them are allowed.
+    /// Returns `IpBlocked` unless all addresses of the target are allowed.
     async fn addresses(&mut self, target: &Target) -> Result<Vec<IpAddr>, Stop> {
         let addresses = self.look_up(target).await?;
         let may_dial = |address| self.scope.robot.may_dial(&self.shared.guard, address);
@@ -176,8 +166,7 @@ impl RequestChain<'_> {
         }
         let began = Instant::now();
         let false_checks = self.shared.resolver.false_checks();
-        // Waiting here does not count, because a lookup has its own deadlines and other fetches may
-        // share it.
+        // Waiting here does not count, because a lookup has its own deadlines.
         let resolved = self.clock.wait(self.shared.resolver.resolve(&target.host)).await?;
         add_ms(&mut self.fetched.timings.dns, began.elapsed());
         let (resolved, was_asked) = resolved;
@@ -198,7 +187,6 @@ impl RequestChain<'_> {
         }
     }
 
-    /// Sends the request and waits for the head of the response.
     async fn send(
         &mut self,
         target: &Target,
@@ -244,8 +232,8 @@ impl RequestChain<'_> {
         Ok((connection, head))
     }
 
-    /// Waits for the delay between two requests to a host. Does nothing for icons. Callers hold at
-    /// most the permit for the hostname during this wait.
+    /// Waits for the delay between two requests to a host. Does nothing for icons. Callers may hold
+    /// only the permit for the hostname.
     pub(crate) async fn pause(&mut self) {
         let pause = self.page.as_ref().map_or(Duration::ZERO, |page| page.pause);
         if pause > Duration::ZERO {
@@ -253,7 +241,7 @@ impl RequestChain<'_> {
         }
     }
 
-    /// Records the end of a request, after the needed part of the response was read.
+    /// Must be called after the needed part of the response was read.
     pub(crate) fn end_request(&mut self, end: RequestEnd, body_bytes: usize) {
         self.current.end(end, body_bytes);
         if let Some(page) = &mut self.page {
@@ -262,8 +250,7 @@ impl RequestChain<'_> {
     }
 }
 
-/// Returns whether a request timed out. Such a request is not retried, because a fresh connection
-/// would not be faster.
+/// A request that timed out is not retried, because a fresh connection would not be faster.
 fn is_late(outcome: Outcome) -> bool {
     outcome == Outcome::FirstByteTimeout || outcome == Outcome::TotalTimeout
 }

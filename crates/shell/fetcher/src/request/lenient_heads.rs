@@ -1,12 +1,9 @@
 //! Edits response heads over HTTP/1 so that hyper finds the same end of the body as Chromium 156.
 //!
-//! hyper rejects an invalid `Content-Length`. If the last transfer coding is not chunked, hyper
-//! reads the body until the connection ends. Chromium ignores an invalid length, and all transfer
+//! hyper rejects an invalid `Content-Length`, and reads the body until the connection ends if the
+//! last transfer coding is not chunked. Chromium ignores an invalid length, and all transfer
 //! codings except chunked. This module therefore removes or replaces such fields in the head, and
-//! restores them after hyper has parsed it. Invariant: a head is changed only if this is necessary,
-//! and a body is never changed.
-//!
-//! This module does not depend on the meaning of other fields.
+//! restores them after hyper has parsed it. It never changes a body.
 
 use std::{
     io::{self, IoSlice},
@@ -27,32 +24,27 @@ use http::{
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Maximum size of a head in bytes. Browsers accept more, but real servers send a few KiB.
+/// Maximum size of a head in bytes.
 pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// Bytes per read while a head is incomplete. Most heads are shorter.
+/// Bytes per read while a head is incomplete.
 const PIECE_BYTES: usize = 4 * 1024;
-/// The start of every response head over HTTP/1.
 const HEAD_START: &[u8] = b"HTTP/1.";
-/// The transfer coding that a chunked response gets instead of the removed fields.
+/// Replaces the removed fields of a chunked response.
 const CHUNKED_LINE: &[u8] = b"transfer-encoding: chunked\r\n";
 
-/// State of the heads on one connection.
 #[derive(Default)]
 pub(crate) struct Heads {
-    /// Whether the next bytes are a head.
     is_expected: AtomicBool,
-    /// The fields that were removed from the last head.
     removed: Mutex<HeaderMap>,
 }
 
 impl Heads {
-    /// Announces a response. Call this before sending a request on an idle connection.
+    /// Announces a response. Must be called before sending a request on an idle connection.
     pub(crate) fn expect(&self) {
         self.removed.lock().clear();
         self.is_expected.store(true, Ordering::Relaxed);
     }
 
-    /// Restores the fields that were removed from the head of the last response.
     pub(crate) fn restore(&self, headers: &mut HeaderMap) {
         let removed = std::mem::take(&mut *self.removed.lock());
         for name in removed.keys() {
@@ -64,11 +56,9 @@ impl Heads {
     }
 }
 
-/// A stream that edits the heads in the bytes it reads.
 pub(crate) struct LenientHeads<S> {
     stream: S,
     heads: Arc<Heads>,
-    /// Whether the head of the response is incomplete.
     is_in_head: bool,
     /// Received bytes. hyper has already read the bytes before `given`, and may read those before
     /// `ready`.
@@ -88,7 +78,6 @@ impl<S> LenientHeads<S> {
         Self { stream, heads, is_in_head: false, bytes, given, ready, line, scanned }
     }
 
-    /// Adds bytes to a head. An empty slice means that the stream has ended.
     fn push(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
         while self.is_in_head {
@@ -96,7 +85,6 @@ impl<S> LenientHeads<S> {
             let head = self.bytes.get(self.ready..).unwrap_or_default();
             let is_head = head.iter().zip(HEAD_START).all(|(byte, expected)| byte == expected);
             if piece.is_empty() || !is_head || head.len() > MAX_HEAD_BYTES {
-                // Let hyper reject this head.
                 self.give_all();
                 return;
             }
@@ -114,7 +102,7 @@ impl<S> LenientHeads<S> {
         }
     }
 
-    /// Passes empty lines before a head to hyper, which ignores them.
+    /// hyper ignores empty lines before a head.
     fn skip_empty_lines(&mut self) {
         let rest = self.bytes.get(self.ready..).unwrap_or_default();
         self.ready += rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
@@ -127,7 +115,6 @@ impl<S> LenientHeads<S> {
         self.ready = self.bytes.len();
     }
 
-    /// Returns the end of the first head after `ready`. `None` if it is incomplete.
     fn head_end(&mut self) -> Option<usize> {
         let rest = |bytes: &[u8], from: usize| {
             bytes.get(from..).unwrap_or_default().iter().position(|byte| *byte == b'\n')
@@ -144,7 +131,6 @@ impl<S> LenientHeads<S> {
         None
     }
 
-    /// Copies the bytes that are ready to `buffer`.
     fn give(&mut self, buffer: &mut ReadBuf<'_>) {
         let rest = self.bytes.get(self.given..self.ready).unwrap_or_default();
         let taken = rest.get(..buffer.remaining()).unwrap_or(rest);
@@ -164,8 +150,7 @@ impl<S> LenientHeads<S> {
 }
 
 impl<S: AsyncRead + Unpin> LenientHeads<S> {
-    /// Reads from the stream. Like browsers, this accepts the end of a TLS stream without a closing
-    /// message.
+    /// Like browsers, this accepts the end of a TLS stream without a closing message.
     fn poll_stream(
         &mut self,
         context: &mut Context<'_>,
@@ -232,20 +217,18 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for LenientHeads<S> {
     }
 }
 
-/// Returns whether this is the head of an interim response, with any 1xx status except 101.
+/// Returns true for any 1xx status except 101, which ends HTTP.
 fn is_interim(head: &[u8]) -> bool {
     matches!(head.get(8..12), Some([b' ', b'1', tens, ones]) if (*tens, *ones) != (b'0', b'1'))
 }
 
-/// Edits a head so that hyper reads the body as browsers do. Returns the edited head and the
-/// removed fields. `None` if no change is needed.
+/// Returns the edited head and the removed fields. `None` if no change is needed.
 fn edited(head: &[u8]) -> Option<(Vec<u8>, HeaderMap)> {
     let codings = fields(head, &TRANSFER_ENCODING);
     let lengths = fields(head, &CONTENT_LENGTH);
     let names: Vec<String> = tokens(&codings).collect();
     let is_http_10 = head.starts_with(b"HTTP/1.0");
     let is_chunked = !is_http_10 && names.iter().any(|name| name == "chunked");
-    // hyper requires that the last coding is chunked.
     let is_read_alike = is_chunked && names.last().is_some_and(|name| name == "chunked");
     let mut removed: Vec<(&HeaderName, &Field)> = Vec::new();
     if !is_read_alike {
@@ -286,14 +269,12 @@ fn tokens(fields: &[Field]) -> impl Iterator<Item = String> {
     coding::tokens(fields.iter().map(|field| field.value.as_slice()))
 }
 
-/// A field of a head.
 struct Field {
-    /// The field's byte range in the head, including continuation lines.
+    /// Includes continuation lines.
     lines: Range<usize>,
     value: Vec<u8>,
 }
 
-/// Returns the fields of a head that have this name.
 fn fields(head: &[u8], name: &HeaderName) -> Vec<Field> {
     let mut found: Vec<Field> = Vec::new();
     let (mut end, mut is_found) = (0, false);
@@ -325,7 +306,6 @@ mod tests {
 
     use super::*;
 
-    /// Edits a head that has these lines, and returns it without its first and last line.
     fn after(version: &str, lines: &str) -> String {
         let head = format!("HTTP/{version} 200 OK\r\n{lines}\r\n");
         let kept = edited(head.as_bytes()).map_or(head.clone().into_bytes(), |(kept, _)| kept);

@@ -1,6 +1,4 @@
 //! Builds requests, and formats heads of responses for the archive.
-//!
-//! This module does not depend on connections or time.
 
 use std::sync::{
     Arc,
@@ -21,9 +19,8 @@ use url::Url;
 
 use crate::{outcome::Outcome, purpose::Purpose};
 
-/// Builds a GET request. It has no referrer and no credentials, and only the cookies of its
-/// redirect chain. Returns `IpBlocked` if the URL cannot be a request target, which does not happen
-/// for a checked URL.
+/// Builds a GET request. It has no referrer and no credentials. Returns `IpBlocked` if the URL
+/// cannot be a request target, which does not happen for a checked URL.
 pub(crate) fn build(
     url: &Url,
     purpose: &Purpose,
@@ -51,17 +48,16 @@ pub(crate) fn build(
     request.body(Full::default()).map_err(|_| Outcome::IpBlocked)
 }
 
-/// Returns the host, with the port unless it is the scheme's default, as for a `Host` field.
 pub(crate) fn authority(url: &Url) -> &str {
     &url[url::Position::BeforeHost..url::Position::AfterPort]
 }
 
-/// Maximum number of interim responses (1xx). Browsers and servers use one or two.
+/// Maximum number of interim responses (1xx).
 const MAX_INTERIM_ANSWERS: u32 = 8;
 
-/// Returns a notification that fires when the peer has sent too many interim responses, because a
-/// peer could send them forever. hyper reports these responses only over HTTP/1. Over HTTP/2
-/// nothing counts them, and only the time limit for the first byte ends the request.
+/// Returns a notification that fires when the peer has sent too many interim responses. hyper
+/// reports them only over HTTP/1. Over HTTP/2, only the time limit for the first byte ends such a
+/// request.
 pub(crate) fn watch_interim_responses<B>(request: &mut Request<B>) -> Arc<Notify> {
     let too_many = Arc::new(Notify::new());
     let notify = Arc::clone(&too_many);
@@ -74,8 +70,8 @@ pub(crate) fn watch_interim_responses<B>(request: &mut Request<B>) -> Arc<Notify
     too_many
 }
 
-/// Formats a response head for the archive, with a body of `body_bytes`. If `is_coded` is true,
-/// this body still has its content codings.
+/// Formats a response head for the archive. If `is_coded` is true, the body still has its content
+/// codings.
 pub(crate) fn archived_head(
     status: StatusCode,
     headers: &HeaderMap,
@@ -107,7 +103,6 @@ pub(crate) fn location(value: &HeaderValue) -> String {
     percent_encode(value.as_bytes(), &AsciiSet::EMPTY).to_string()
 }
 
-/// Returns the value of a field as a string, with replacement characters for invalid UTF-8.
 pub(crate) fn text(value: Option<&HeaderValue>) -> Option<String> {
     value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }

@@ -1,8 +1,5 @@
-//! The connection pool for one origin's URLs. It holds idle connections, and the permits of the
-//! last request.
-//!
-//! Both are dropped with the pool when all URLs of the origin are done. This module does not depend
-//! on what was requested.
+//! The connection pool of one origin's URLs, or of one crawled host. It holds idle connections, and
+//! the permits of the last request.
 
 use parking_lot::Mutex;
 use tokio::sync::OwnedSemaphorePermit;
@@ -12,11 +9,10 @@ use crate::{
     request::connection::Connection,
 };
 
-/// Maximum number of idle connections in a pool. This suffices for two to the origin, and two to
-/// the targets of redirects.
+/// Maximum number of idle connections in a pool: two to the origin, and two to the targets of
+/// redirects.
 const MAX_IDLE: usize = 4;
 
-/// The permits of a finished request, with its origin.
 struct HandedOn {
     origin: String,
     permits: RequestPermits,
@@ -28,7 +24,6 @@ struct IdleConnection {
     _permit: OwnedSemaphorePermit,
 }
 
-/// The idle connections for one origin's URLs, and the permits of its last request.
 #[derive(Default)]
 pub(crate) struct ConnectionPool {
     idle: Mutex<Vec<IdleConnection>>,
@@ -36,7 +31,6 @@ pub(crate) struct ConnectionPool {
 }
 
 impl ConnectionPool {
-    /// Returns an open connection to `origin`. `None` if there is none.
     pub(crate) fn take(&self, origin: &str) -> Option<Connection> {
         let mut idle = self.idle.lock();
         idle.retain(|one| !one.connection.is_closed());
@@ -47,7 +41,6 @@ impl ConnectionPool {
         Some(idle.remove(index).connection)
     }
 
-    /// Stores an idle connection, if the limit on idle connections allows one more.
     pub(crate) fn keep(&self, origin: &str, connection: Connection, politeness: &Politeness) {
         let mut idle = self.idle.lock();
         let is_shared =
@@ -63,15 +56,13 @@ impl ConnectionPool {
         }
     }
 
-    /// Hands the permits of a finished request on to the next request over the same connection.
-    /// Otherwise the next request would wait behind all others while its connection is open. Use
-    /// this only in a sequential scope, because a request that waits for permits must not hold any.
+    /// Hands the permits of a finished request on to the next request over the same connection,
+    /// which would otherwise wait behind all others while its connection is open. Only for a
+    /// sequential scope, because a request that waits for permits must not hold any.
     pub(crate) fn hand_on(&self, origin: &str, permits: RequestPermits) {
         *self.handed_on.lock() = Some(HandedOn { origin: origin.to_owned(), permits });
     }
 
-    /// Returns the permits that were handed on, if they are for `origin` and there is an open
-    /// connection to it. Otherwise releases them.
     pub(crate) fn take_handed_on(&self, origin: &str) -> Option<RequestPermits> {
         let handed_on = self.handed_on.lock().take()?;
         let is_open = |one: &IdleConnection| one.origin == origin && !one.connection.is_closed();
@@ -79,7 +70,6 @@ impl ConnectionPool {
         is_wanted.then_some(handed_on.permits)
     }
 
-    /// Releases the permits that were handed on.
     pub(crate) fn release_permits(&self) {
         drop(self.handed_on.lock().take());
     }

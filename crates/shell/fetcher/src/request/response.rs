@@ -1,7 +1,4 @@
 //! Handles the response to a request: decides by its head, and reads as much of its body as needed.
-//!
-//! This module does not depend on how the request was sent, or on robots.txt. It recognises
-//! redirects, but does not follow them.
 
 use std::time::{Duration, Instant};
 
@@ -31,15 +28,14 @@ use crate::{
     },
 };
 
-/// Maximum bytes to read from the body of a redirect or an error response. This is done so that the
-/// connection can be reused, and for the records of a crawl. Most such bodies are shorter.
+/// Maximum bytes to read from the body of a redirect or an error response, so that the connection
+/// can be reused, and for the records of a crawl.
 const MAX_DRAINED_BYTES: usize = 64 * 1024;
 /// Time limit for reading the body of a redirect or an error response. A new connection takes about
 /// as long.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl RequestChain<'_> {
-    /// Interprets the head, and reads the body if it is needed.
     pub(crate) async fn handle_response(
         &mut self,
         target: &Target,
@@ -85,7 +81,6 @@ impl RequestChain<'_> {
         verdict.map_err(Stop::Outcome)
     }
 
-    /// Records the contents of the head.
     fn record_head(&mut self, target: &Target, status: StatusCode, headers: &HeaderMap) {
         self.cookies.take(&target.url, headers);
         self.fetched.status = Some(status.as_u16());
@@ -101,7 +96,6 @@ impl RequestChain<'_> {
         }
     }
 
-    /// Decides by status, header fields, and the request's purpose.
     fn judge(&self, status: StatusCode, headers: &HeaderMap) -> Result<NextStep, Outcome> {
         let is_conditional = self.page.as_ref().is_some_and(|page| page.is_conditional);
         if is_conditional && status == StatusCode::NOT_MODIFIED {
@@ -113,8 +107,6 @@ impl RequestChain<'_> {
         }
     }
 
-    /// Keeps the connection for the origin's next URL. In a sequential scope, also hands the
-    /// permits on to that URL.
     fn keep(&self, target: &Target, connection: Connection, permits: RequestPermits) {
         self.scope.pool.keep(&target.origin, connection, &self.shared.politeness);
         if self.scope.is_sequential {
@@ -146,7 +138,7 @@ impl RequestChain<'_> {
     }
 
     /// Reads the first part of an error page for its record. Returns whether the whole body was
-    /// read. If reading fails, the outcome does not change.
+    /// read.
     async fn read_error_page(
         &mut self,
         status: StatusCode,
@@ -165,8 +157,6 @@ impl RequestChain<'_> {
         Ok(is_read)
     }
 
-    /// Stores a body in the result. If reading or decoding it failed, the body is only stored for a
-    /// page, not for an icon.
     fn take_body(
         &mut self,
         status: StatusCode,

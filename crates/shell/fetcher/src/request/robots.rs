@@ -1,10 +1,8 @@
-//! The robots.txt rules for a shard's origins. Each file is read once, over the same connection as
-//! the icons.
+//! The robots.txt rules for a shard's origins.
 //!
-//! If an origin does not respond at all, its icons get the same outcome, so a dead endpoint costs
-//! one attempt. The outcome table has a column for the effect of each robots.txt outcome (RFC 9309,
-//! 2.3.1). Memory for rules is bounded. If rules are forgotten, the file is requested again. This
-//! module does not depend on icons, or on how the file is fetched.
+//! If an origin does not respond at all, its icons get the same outcome, so that a dead endpoint
+//! costs at most one attempt per pass. The effect of each robots.txt outcome is a column of the
+//! outcome table (RFC 9309, 2.3.1). If rules were evicted, the file is requested again.
 
 use std::sync::Arc;
 
@@ -23,19 +21,17 @@ use crate::{
 
 /// Maximum bytes of all rules in a shard, as counted by [`RobotsCache::weigh`].
 const MAX_CACHED_BYTES: usize = 32 * 1024 * 1024;
-/// Bytes that an entry takes in addition to its rules.
+/// Bytes per entry in addition to its rules.
 const ENTRY_BYTES: usize = 512;
 /// Maximum size in bytes of a file that is parsed in place. A longer file is parsed on a blocking
 /// thread, so that it does not delay sockets.
 const INLINE_PARSE_MAX_BYTES: usize = 16 * 1024;
 
-/// An origin's rules.
 #[derive(Clone)]
 enum Rules {
     AllowAll,
     ForbidAll,
     Read(Arc<RobotsTxt>),
-    /// The origin does not respond, so its URLs get this outcome.
     Dead(Outcome),
 }
 
@@ -46,7 +42,6 @@ struct CachedRules {
     bytes: usize,
 }
 
-/// A shard's cached rules.
 pub(crate) struct RobotsCache {
     entries: Mutex<LruCache<String, CachedRules>>,
 }
@@ -56,8 +51,8 @@ impl RobotsCache {
         Self { entries: Mutex::new(LruCache::unbounded()) }
     }
 
-    /// Checks whether `agent` may request `target`. If not, returns the outcome. If the origin's
-    /// rules are not cached, calls `fetch` to fetch the file. Concurrent calls share one fetch.
+    /// Checks whether `agent` may request `target`. If the origin's rules are not cached, fetches
+    /// the file. Concurrent calls share one fetch.
     pub(crate) async fn check<F: Future<Output = Result<FetchResult, LocalFailure>>>(
         &self,
         agent: &str,
@@ -78,13 +73,10 @@ impl RobotsCache {
         })
     }
 
-    /// Returns whether the rules of `origin` are cached, so no request is needed.
     pub(crate) fn knows(&self, origin: &str) -> bool {
         self.entries.lock().peek(origin).is_some_and(|entry| entry.cell.initialized())
     }
 
-    /// Forgets the origins that failed in a way that may have been temporary. Call this before a
-    /// later pass.
     pub(crate) fn forget_passing_failures(&self) {
         let mut entries = self.entries.lock();
         let passing: Vec<String> = entries
@@ -115,7 +107,6 @@ impl RobotsCache {
         Ok(rules)
     }
 
-    /// Returns the cell of an origin, and creates it if necessary.
     fn cell(&self, origin: &str) -> RulesCell {
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(origin) {
@@ -127,13 +118,12 @@ impl RobotsCache {
     }
 
     fn learn(&self, origin: &str, rules: Rules, bytes: usize) {
-        // If another fetch has already set the cell, it contains the same rules.
         let _ = self.cell(origin).set(rules);
         self.weigh(origin, bytes);
     }
 
-    /// Records the size of an entry, and drops the least recently used entries until the rest fits.
-    /// Parsed rules take about twice as many bytes as their file.
+    /// Records the size of an origin's file, and drops the least recently used entries until the
+    /// rest fits. Parsed rules take about twice as many bytes as their file.
     fn weigh(&self, origin: &str, bytes: usize) {
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get_mut(origin) {
@@ -147,8 +137,6 @@ impl RobotsCache {
     }
 }
 
-/// If a redirect led to the robots.txt of another origin, and the response shows that origin's
-/// rules, returns this origin.
 fn redirected_origin(fetched: &FetchResult) -> Option<String> {
     let is_an_answer = match fetched.outcome.robots_effect() {
         RobotsEffect::Rules | RobotsEffect::NoRules => true,
@@ -168,7 +156,7 @@ async fn understand(target: &Target, fetched: &FetchResult) -> Rules {
                 return Rules::Read(Arc::new(RobotsTxt::parse(&body)));
             }
             let parse = move || Rules::Read(Arc::new(RobotsTxt::parse(&body)));
-            // This only fails if the parser panics, which would be a bug. Forbid everything then.
+            // This only fails if the parser panics. Forbid everything then.
             tokio::task::spawn_blocking(parse).await.unwrap_or(Rules::ForbidAll)
         }
         RobotsEffect::NoRules | RobotsEffect::Allowed => Rules::AllowAll,

@@ -1,9 +1,6 @@
 //! Stores the icon bodies of one shard on disk, until the archive is written in canonical order.
 //!
-//! A spool is an unnamed temporary file, which the kernel removes even if the process is killed. It
-//! stores each distinct body once, and its size is bounded. Added bytes remain in memory until
-//! there are enough for one write. This module does not depend on the content of the bytes, or on
-//! archives.
+//! A spool is an unnamed temporary file, which the kernel removes even if the process is killed.
 
 use std::{collections::HashMap, fs::File, io, os::unix::fs::FileExt, path::Path};
 
@@ -38,7 +35,6 @@ const PENDING_BYTES: usize = 256 * 1024;
 
 struct SpoolState {
     end: u64,
-    /// The last bytes before `end`, which are not in the file yet.
     pending: Vec<u8>,
     bodies: HashMap<[u8; 32], Span>,
 }
@@ -62,8 +58,8 @@ impl Spool {
         Ok(Self { file, max_bytes, contents })
     }
 
-    /// Adds an icon. If the same body was added before, it takes no further space. This does not
-    /// block, so the caller must check [`Spool::wants_to_write`] afterwards.
+    /// Adds an icon. A body that was added before takes no further space. The caller must check
+    /// [`Spool::wants_to_write`] afterwards, because this does not write.
     ///
     /// # Errors
     /// Returns `StorageFull` if the spool would exceed its limit.
@@ -81,7 +77,7 @@ impl Spool {
         Ok(Payload { head, body })
     }
 
-    /// Returns whether [`Spool::write_pending`] should be called, because many bytes are in memory.
+    /// Returns whether the caller should call [`Spool::write_pending`].
     pub fn wants_to_write(&self) -> bool {
         self.contents.lock().pending.len() > PENDING_BYTES
     }

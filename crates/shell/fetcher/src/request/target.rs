@@ -1,6 +1,4 @@
 //! A checked URL, with the parts of it that a request needs.
-//!
-//! This module does not depend on resolved addresses.
 
 use std::net::IpAddr;
 
@@ -12,29 +10,23 @@ use url::Url;
 
 use crate::outcome::Outcome;
 
-/// A request's target.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) url: Url,
-    /// Scheme, host and port as a string. This is the key for connections, robots.txt and dead
-    /// origins.
     pub(crate) origin: String,
-    /// The host as in the URL, but without brackets if it is an IPv6 address.
+    /// Without brackets if it is an IPv6 address.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) is_https: bool,
-    /// The address, if the URL contains one instead of a name. No lookup is needed then.
     pub(crate) literal: Option<IpAddr>,
 }
 
 impl Target {
-    /// Creates the target for the first URL of a chain. Returns `IpBlocked` for any invalid URL.
     pub(crate) fn first(url: &str, ports: &PortList) -> Result<Self, Outcome> {
         vet_url(url, ports).map_err(|_| Outcome::IpBlocked).and_then(Self::of_checked)
     }
 
-    /// Creates the target for a URL that a user submitted or that a crawl found in a link. Returns
-    /// the outcome if the URL is invalid.
+    /// Unlike [`Self::first`], returns a different outcome for each fault of the URL.
     pub(crate) fn submitted(url: &str, ports: &PortList) -> Result<Self, Outcome> {
         let vetted = vet_url(url, ports).map_err(|refusal| match refusal {
             Refusal::TooLong => Outcome::UrlTooLong,
@@ -49,13 +41,11 @@ impl Target {
         Self::of_checked(vetted)
     }
 
-    /// Returns the absolute URL for a `Location` field in this target's response. Any port is
-    /// allowed.
+    /// Returns the absolute URL for a `Location` field. Any port is allowed.
     pub(crate) fn redirect_url(&self, location: &str) -> Result<Url, Outcome> {
         vet_url_on_any_port(self.joined(location)?.as_str()).map_err(|_| Outcome::RedirectBadScheme)
     }
 
-    /// Returns the target for a `Location` field in this target's response.
     pub(crate) fn redirected(&self, location: &str, ports: &PortList) -> Result<Self, Outcome> {
         let joined = self.joined(location)?;
         let checked = vet_url(joined.as_str(), ports).map_err(|refusal| match refusal {
@@ -69,7 +59,6 @@ impl Target {
         self.url.join(&with_two_slashes(location)).map_err(|_| Outcome::RedirectBadScheme)
     }
 
-    /// Returns the robots.txt URL for this origin.
     pub(crate) fn robots_url(&self) -> String {
         format!("{}/robots.txt", self.origin)
     }

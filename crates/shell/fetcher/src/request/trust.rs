@@ -2,7 +2,7 @@
 //!
 //! Requests carry no secrets, so we use the content behind a faulty certificate and record the
 //! fault with it. Deliveries to a receiver are confidential, so those connections verify the
-//! certificate in the handshake. This module does not depend on sockets or HTTP.
+//! certificate in the handshake.
 
 use std::{path::Path, sync::Arc};
 
@@ -18,18 +18,16 @@ use rustls::{
 
 use crate::{certificate::Certificate, settings::SettingsError};
 
-/// The TLS configurations for our connections, and the verifier for certificates.
 pub(crate) struct Trust {
     pub(crate) config: Arc<ClientConfig>,
     verifier: Option<Arc<WebPkiServerVerifier>>,
-    /// Configuration for HTTP/1.1 with verified certificates. `None` on a system without root
-    /// certificates.
+    /// For HTTP/1.1 with verified certificates. `None` on a system without root certificates.
     pub(crate) verified: Option<Arc<ClientConfig>>,
 }
 
 impl Trust {
-    /// Loads the system's root certificates and those in `ca_file` (PEM). A system without root
-    /// certificates is not an error: the issuer of every certificate is then unknown.
+    /// Loads the system's root certificates and those in `ca_file` (PEM). Without any, the issuer
+    /// of every certificate is unknown.
     pub(crate) fn new(ca_file: Option<&Path>) -> Result<Self, SettingsError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -71,7 +69,6 @@ impl Trust {
         Ok(Self { config: Arc::new(config), verifier, verified: verified.map(Arc::new) })
     }
 
-    /// Returns the state of the certificate chain that the server presented for `name`.
     pub(crate) fn examine(
         &self,
         name: &ServerName<'_>,
@@ -93,8 +90,6 @@ impl Trust {
                 CertificateError::NotValidForName
                 | CertificateError::NotValidForNameContext { .. } => Certificate::WrongName,
                 CertificateError::UnknownIssuer => issuer_unknown(own),
-                // If the server's own certificate is a self-signed root, the fault is another one
-                // than `UnknownIssuer`.
                 _ if is_self_signed(own) => Certificate::SelfSigned,
                 _ => Certificate::Faulty,
             },
@@ -107,7 +102,7 @@ fn issuer_unknown(own: &CertificateDer<'_>) -> Certificate {
     if is_self_signed(own) { Certificate::SelfSigned } else { Certificate::UnknownIssuer }
 }
 
-/// Returns whether issuer and subject are identical (RFC 5280, 4.1: Certificate, TBSCertificate).
+/// Returns whether issuer and subject are identical (RFC 5280, 4.1).
 fn is_self_signed(certificate: &[u8]) -> bool {
     issuer_and_subject(certificate).is_some_and(|(issuer, subject)| issuer == subject)
 }
@@ -145,8 +140,7 @@ fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 }
 
 /// Accepts every certificate and every signature during the handshake. [`Trust::examine`] checks
-/// the certificate afterwards. The verifier in `coordinator-sql/src/tls.rs` also accepts any
-/// certificate, but verifies signatures.
+/// the certificate afterwards.
 #[derive(Debug)]
 struct AnyHandshake {
     provider: Arc<CryptoProvider>,

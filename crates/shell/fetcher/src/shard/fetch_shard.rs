@@ -1,10 +1,7 @@
 //! Fetches all icons of one shard, so that every candidate of every host gets exactly one outcome.
 //!
-//! Results are in canonical order: hosts as given, and candidates by number. They do not depend on
-//! the order of fetching, which is shuffled so that hosts with the same owner are not requested in
-//! a row. If several hosts name the same URL, it is fetched once. After the first pass, one later
-//! pass retries failures that may have been temporary. Dropping the future cancels every request.
-//! This module does not depend on jobs, leases, Postgres or WARC.
+//! Results are in the order of the input. The order of fetching is shuffled, so that hosts with the
+//! same owner are not requested in a row. Dropping the future cancels every request.
 
 use std::sync::Arc;
 
@@ -38,7 +35,7 @@ use crate::{
 /// Options for fetching a shard.
 #[derive(Clone, Debug)]
 pub struct ShardOptions {
-    /// Seed for shuffling the order of fetching. It affects nothing else.
+    /// Seed for shuffling the order of fetching.
     pub seed: u64,
     /// Whether robots.txt is obeyed.
     pub robots: RobotsPolicy,
@@ -46,11 +43,9 @@ pub struct ShardOptions {
     pub later_pass: bool,
     /// Hosts that must not be requested, even if another host names an icon on them.
     pub blocklist: Arc<Blocklist>,
-    /// Signs every request, including those for robots.txt and redirects. If `None`, requests are
-    /// not signed.
+    /// Signs every request, including those for robots.txt and redirects.
     pub signer: Option<Arc<RequestSigner>>,
-    /// Hosts and networks that must no longer be requested. More may be added while the shard is
-    /// fetched.
+    /// Hosts and networks that must no longer be requested. More may be added during the fetch.
     pub exclusions: Exclusions,
     /// The robot that sends the requests. If `None`, the fetcher's own robot does.
     pub robot: Option<Robot>,
@@ -86,7 +81,7 @@ pub struct CandidateFetch {
     pub candidate_no: u32,
     /// The candidate, as in the input.
     pub candidate: Candidate,
-    /// The result for its URL, shared with other candidates for the same URL.
+    /// The result for its URL.
     pub url_fetch: Arc<UrlFetch>,
 }
 
@@ -97,7 +92,7 @@ pub struct ShardResult {
     pub results: Vec<CandidateFetch>,
     /// Number of distinct URLs, including `data:` URLs.
     pub distinct_urls: usize,
-    /// Number of candidates that needed no fetch, because an earlier candidate has the same URL.
+    /// Number of candidates whose URL an earlier candidate has.
     pub dedup_hits: usize,
     /// Number of URLs that the later pass retried.
     pub retried: usize,
@@ -110,9 +105,6 @@ pub struct ShardResult {
 }
 
 /// Fetches every candidate of a shard, and adds the bodies of images to `spool`.
-///
-/// If the shard needs requests, the resolver is checked before the first one and after the last
-/// one.
 ///
 /// # Errors
 /// Returns the [`LocalFailure`] that voided the shard. The caller must then fetch the whole shard
@@ -176,7 +168,6 @@ pub async fn fetch_shard(
     Ok(shard)
 }
 
-/// Gives each candidate the result for its URL.
 fn by_candidate(
     hosts: Vec<HostCandidates>,
     url_no_of_candidate: &[usize],
@@ -184,8 +175,6 @@ fn by_candidate(
 ) -> Vec<CandidateFetch> {
     let results: Vec<Arc<UrlFetch>> = results
         .into_iter()
-        // Every URL was either settled without a request or fetched in a group, so this fallback is
-        // never used.
         .map(|end| Arc::new(end.unwrap_or_else(|| UrlFetch::untried(Outcome::Crashed))))
         .collect();
     let mut url_nos = url_no_of_candidate.iter();
@@ -214,8 +203,6 @@ async fn decode_data_url(work: &Arc<ShardWork>, url_no: usize) -> Result<UrlFetc
     }
 }
 
-/// Fetches `groups` concurrently and stores the results of their URLs. The number of running groups
-/// is at most `in_flight`, or one in isolation. Groups that have not started take almost no memory.
 async fn run(
     work: &Arc<ShardWork>,
     groups: Vec<OriginGroup>,
@@ -262,7 +249,6 @@ async fn run(
     }
 }
 
-/// Shuffles `items` by the Fisher-Yates algorithm, with random numbers from splitmix64.
 fn shuffle<T>(items: &mut [T], mut seed: u64) {
     for last in (1..items.len()).rev() {
         seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);

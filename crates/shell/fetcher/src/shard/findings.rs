@@ -2,30 +2,24 @@
 //!
 //! Candidate n uses the findings of candidate 0 and of candidates 1 to `n - window`. The candidates
 //! in between may still be in flight, so using their findings would make the outcome depend on
-//! timing. This module is pure and does not depend on requests.
+//! timing.
 
 use std::collections::VecDeque;
 
 use crate::{health::dead_origins::DeadOrigins, outcome::Outcome, shard::url_fetch::UrlFetch};
 
-/// The findings that a candidate may use before it is fetched.
 #[derive(Clone, Default)]
 pub(crate) struct PriorFindings {
     pub(crate) dead_origins: DeadOrigins,
-    /// The result of the first candidate whose server sent `Retry-After`. `None` if there is no
-    /// such candidate.
     pub(crate) asked_to_wait: Option<UrlFetch>,
 }
 
-/// Collects the findings of an origin's candidates.
 #[derive(Default)]
 pub(crate) struct Findings {
     known: PriorFindings,
-    /// Findings that are not visible yet to the next candidate, in canonical order.
     fresh: VecDeque<Finding>,
 }
 
-/// The findings of a single candidate.
 struct Finding {
     position: usize,
     dead_origin: Option<(String, Outcome)>,
@@ -33,16 +27,15 @@ struct Finding {
 }
 
 impl Findings {
-    /// Adds the findings of the candidate at `position`. `defers` is true if the origin sent a
-    /// `Retry-After` that defers its other URLs to the later pass.
+    /// `defers` is true if the origin sent a `Retry-After` that defers its other URLs to the later
+    /// pass.
     pub(crate) fn add(&mut self, position: usize, result: &UrlFetch, defers: bool) {
         let asked_to_wait = defers.then(|| result.clone());
         let dead_origin = result.dead_origin.clone();
         self.fresh.push_back(Finding { position, dead_origin, asked_to_wait });
     }
 
-    /// Returns the findings that the candidate at `position` may use, if up to `window` candidates
-    /// are in flight at a time. Positions must not decrease between calls.
+    /// Positions must not decrease between calls.
     pub(crate) fn known_at(&mut self, position: usize, window: usize) -> PriorFindings {
         let visible = (position + 1).saturating_sub(window).max(1);
         while self.fresh.front().is_some_and(|finding| finding.position < visible) {

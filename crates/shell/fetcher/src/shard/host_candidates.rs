@@ -1,6 +1,4 @@
 //! The input of a shard: hosts and their icon candidates.
-//!
-//! This module does not depend on the origin of the candidates.
 
 use everytab_webpage::Candidate;
 

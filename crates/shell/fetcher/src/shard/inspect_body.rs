@@ -1,7 +1,4 @@
 //! Inspects fetched bodies, and adds those of images to the spool.
-//!
-//! Large bodies are inspected on blocking threads, so that they do not delay other sockets. This
-//! module does not depend on how a body was fetched.
 
 use std::{io, panic::AssertUnwindSafe, sync::Arc};
 
@@ -18,12 +15,10 @@ use crate::{
     shard::{url_fetch::UrlFetch, work::ShardWork},
 };
 
-/// Maximum size in bytes of a head and body to inspect on the current thread. Hashing and measuring
-/// this many bytes takes less time than waking another thread.
+/// Maximum size in bytes of a head and body to inspect on the current thread, because hashing and
+/// measuring them takes less time than waking another thread.
 const INLINE_HASH_MAX_BYTES: usize = 32 * 1024;
 
-/// Inspects a body, and adds it to the spool if it is an image. Returns `result` with the outcome
-/// and the body's location.
 pub(crate) async fn inspect_and_keep(
     work: &Arc<ShardWork>,
     mut result: UrlFetch,
@@ -49,8 +44,7 @@ pub(crate) async fn inspect_and_keep(
             result.payload = kept.map(|(_, payload)| payload);
         }
         Some(Err(error)) => return Err(of_spool_error(&error)),
-        // The same body would make every worker panic, so record this URL as crashed instead of
-        // failing the shard.
+        // The same body would make every worker panic, so the URL is recorded as crashed.
         None => result.outcome = Outcome::Crashed,
     }
     if work.spool.wants_to_write() {
@@ -61,8 +55,6 @@ pub(crate) async fn inspect_and_keep(
     Ok(result)
 }
 
-/// The outcome for a body. `kept` has the digest and the location in the spool if the body is an
-/// image.
 struct BodyVerdict {
     outcome: Outcome,
     facts: Option<ImageFacts>,
@@ -80,6 +72,6 @@ fn inspect_body(spool: &Spool, head: &[u8], body: &[u8]) -> io::Result<BodyVerdi
 }
 
 fn of_spool_error(error: &io::Error) -> LocalFailure {
-    tracing::warn!(%error, "the spool of icon bodies");
+    tracing::warn!(%error, "cannot store icon bodies in the spool");
     LocalFailure::Spool
 }

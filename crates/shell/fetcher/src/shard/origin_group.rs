@@ -1,9 +1,7 @@
 //! Fetches the URLs of one origin in canonical order.
 //!
 //! The first URL is fetched alone, because it shows whether the origin responds. A dead origin
-//! therefore costs only one timeout per pass. The other URLs follow one by one over the same
-//! connection, or `per_host` at a time if there are many. The connections are closed when the group
-//! is done. This module does not depend on other origins.
+//! therefore costs only one timeout per pass.
 
 use std::{collections::HashMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -27,7 +25,6 @@ use crate::{
 /// more time than it saves.
 const MAX_SEQUENTIAL_URLS: usize = 4;
 
-/// The URLs of one origin in canonical order, as indexes into the shard's URLs.
 pub(crate) struct OriginGroup {
     origin: String,
     pub(crate) url_nos: Vec<usize>,
@@ -40,15 +37,13 @@ impl OriginGroup {
         Self { origin, url_nos: Vec::new(), not_before: None, is_later_pass: false }
     }
 
-    /// Returns whether a process died while one of the group's URLs was the current item.
     pub(crate) fn holds_suspect(&self, work: &ShardWork) -> bool {
         self.url_nos.iter().any(|url_no| work.isolation.is_suspect(item(*url_no)))
     }
 
     /// Groups the URLs that are worth a retry. If an origin seemed dead, URLs that were not
-    /// requested in the first pass go first, so that another URL can show whether the origin
-    /// responds. If an origin sent `Retry-After`, its group starts when the longest of these times
-    /// is over.
+    /// requested in the first pass go first. If an origin sent `Retry-After`, its group starts when
+    /// the longest of these times is over.
     pub(crate) fn for_later_pass(work: &ShardWork, results: &[Option<UrlFetch>]) -> Vec<Self> {
         let settings = &work.shared.settings;
         let longest = settings.retry_after_max;
@@ -76,13 +71,11 @@ impl OriginGroup {
             result.is_some_and(|result| result.was_tried && result.outcome.kills_origin())
         };
         for group in &mut groups {
-            // The sort is stable, so URLs with the same key remain in canonical order.
             group.url_nos.sort_by_key(seemed_dead);
         }
         groups
     }
 
-    /// Fetches all URLs of the group. Returns the index and the result of each.
     pub(crate) async fn run(
         self,
         work: Arc<ShardWork>,
@@ -107,8 +100,6 @@ impl OriginGroup {
             results: Vec::with_capacity(self.url_nos.len()),
         };
         let mut waiting = self.url_nos.iter().copied().enumerate();
-        // Fetch the first URL alone, and all of them in a sequential group. These futures run one
-        // at a time, so they are awaited directly instead of in `FuturesOrdered`.
         let alone = if is_sequential { self.url_nos.len() } else { 1 };
         for (position, url_no) in waiting.by_ref().take(alone) {
             let known = run.findings.known_at(position, window);
@@ -127,7 +118,6 @@ impl OriginGroup {
     }
 }
 
-/// The findings and results of a running group.
 struct OriginRun<'a> {
     group: &'a OriginGroup,
     work: &'a ShardWork,
@@ -136,7 +126,6 @@ struct OriginRun<'a> {
 }
 
 impl OriginRun<'_> {
-    /// Records a result. Results must arrive in canonical order.
     fn note(&mut self, (url_no, result): (usize, UrlFetch)) {
         self.work.heartbeat.beat();
         let may_defer = self.work.has_later_pass && !self.group.is_later_pass;
@@ -154,7 +143,6 @@ impl OriginRun<'_> {
     }
 }
 
-/// State that the URLs of a group share.
 #[derive(Clone, Copy)]
 struct UrlContext<'a> {
     work: &'a Arc<ShardWork>,
@@ -164,9 +152,8 @@ struct UrlContext<'a> {
 }
 
 impl UrlContext<'_> {
-    /// Fetches one URL. If the origin has sent `Retry-After`, this function sends no request in
-    /// this pass and returns a copy of that response's result, so that the later pass retries the
-    /// URL.
+    /// If the origin has sent `Retry-After`, this sends no request and returns a copy of that
+    /// response's result, so that the later pass retries the URL.
     async fn settle(
         self,
         url_no: usize,
@@ -199,7 +186,7 @@ impl UrlContext<'_> {
         // The same response would make every worker panic, so record this URL as crashed instead of
         // failing the shard.
         let Ok(fetched) = AssertUnwindSafe(fetch).catch_unwind().await else {
-            tracing::error!(url, "fetching it panicked");
+            tracing::error!(url, "the fetch panicked");
             return Ok((url_no, UrlFetch::untried(Outcome::Crashed)));
         };
         let mut fetched = fetched?;

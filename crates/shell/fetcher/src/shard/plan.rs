@@ -1,6 +1,4 @@
 //! Plans a shard: finds its distinct URLs and groups them by origin.
-//!
-//! This module does not depend on how URLs are fetched.
 
 use std::collections::HashMap;
 
@@ -12,14 +10,11 @@ use crate::{
     shard::{host_candidates::HostCandidates, origin_group::OriginGroup},
 };
 
-/// A shard's distinct URLs, and their groups by origin.
 #[derive(Default)]
 pub(crate) struct UrlPlan {
     pub(crate) urls: Vec<String>,
-    /// For each candidate in canonical order, the index of its URL in `urls`.
     pub(crate) url_no_of_candidate: Vec<usize>,
-    /// Indexes of the URLs that need no request. A URL that cannot be requested has its outcome
-    /// here, and a `data:` URL has `None`.
+    /// URLs that need no request. The outcome is `None` for a `data:` URL.
     pub(crate) settled: Vec<(usize, Option<Outcome>)>,
     pub(crate) groups: Vec<OriginGroup>,
 }
@@ -32,8 +27,7 @@ impl UrlPlan {
         for candidate in hosts.iter().flat_map(|host| &host.candidates) {
             let is_data = candidate.url.get(..5).is_some_and(|s| s.eq_ignore_ascii_case("data:"));
             let target = if is_data { None } else { Some(Target::first(&candidate.url, ports)) };
-            // Use the normalized URL as the key, because candidates may spell the same URL
-            // differently.
+            // Candidates may spell the same URL differently.
             let key = match &target {
                 Some(Ok(target)) => target.url.to_string(),
                 _ => candidate.url.clone(),

@@ -1,6 +1,4 @@
 //! The result of fetching one distinct URL of a shard.
-//!
-//! This module does not depend on which hosts name the URL.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -34,7 +32,8 @@ pub struct UrlFetch {
     pub status: Option<u16>,
     /// The URL of the last request. `None` if it is the fetched URL itself.
     pub final_url: Option<String>,
-    /// The address that the last hop dialled. `None` if it dialled nothing.
+    /// The address of the last hop's connection, or the one that it dialled last. `None` if it had
+    /// none.
     pub address: Option<SocketAddr>,
     /// The certificate of the last https connection. `None` if there was no https connection.
     pub certificate: Option<Certificate>,
@@ -42,14 +41,13 @@ pub struct UrlFetch {
     pub caching: Option<Caching>,
     /// When the fetch finished.
     pub ended_at: DateTime<Utc>,
-    /// Whether an address was dialled for this URL. False if the outcome was already known.
+    /// Whether an address was dialled or a connection was reused for this URL.
     pub was_tried: bool,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) dead_origin: Option<(String, Outcome)>,
 }
 
 impl UrlFetch {
-    /// Creates the result of a URL that was not fetched.
     pub(crate) fn untried(outcome: Outcome) -> Self {
         Self {
             outcome,
@@ -69,7 +67,6 @@ impl UrlFetch {
         }
     }
 
-    /// Creates the result of a fetch. The caller inspects the body later.
     pub(crate) fn of_fetched(fetched: &mut FetchResult) -> Self {
         let last = fetched.hops.last();
         Self {
@@ -87,8 +84,6 @@ impl UrlFetch {
         }
     }
 
-    /// Returns whether the later pass retries this URL. A `Retry-After` of more than
-    /// `retry_after_max` rules this out.
     pub(crate) fn is_worth_a_retry(&self, retry_after_max: Duration) -> bool {
         match self.outcome.retry() {
             Retry::Never => false,

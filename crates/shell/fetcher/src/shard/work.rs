@@ -1,6 +1,4 @@
 //! State that the fetches of one shard share.
-//!
-//! This module does not depend on how each fetch proceeds.
 
 use std::sync::Arc;
 
@@ -18,8 +16,6 @@ use crate::{
     signing::RequestSigner,
 };
 
-/// State that the fetches of one shard share. For isolation, an item's number is the URL's index in
-/// `urls`.
 pub(crate) struct ShardWork {
     pub(crate) shared: Arc<Shared>,
     pub(crate) robots_policy: RobotsPolicy,
@@ -35,7 +31,6 @@ pub(crate) struct ShardWork {
     pub(crate) isolation: ItemIsolation,
     pub(crate) meter: FetchMeter,
     pub(crate) requests: RequestLog,
-    /// Number of resolver checks that had found a false result when the shard started.
     pub(crate) false_checks: u64,
 }
 
@@ -50,13 +45,11 @@ impl ShardWork {
         }
     }
 
-    /// Returns the robots.txt rules to obey. `None` if the policy ignores robots.txt.
     pub(crate) fn robots(&self) -> Option<&RobotsCache> {
         (self.robots_policy == RobotsPolicy::Obey).then_some(&self.robots)
     }
 }
 
-/// Returns a URL's item number for the journal.
 pub(crate) fn item(url_no: usize) -> i64 {
     i64::try_from(url_no).unwrap_or(i64::MAX)
 }

@@ -1,8 +1,8 @@
 //! The three header fields of a signed request, and the fields of a signed key directory.
 //!
-//! A request's signature covers the requested authority and the address of our key directory. It
-//! covers nothing else and is valid for minutes, so the requests on a connection share a signature
-//! until it is renewed (docs/decisions/0042-signed-requests.md).
+//! A request's signature covers only the requested authority and the address of our key directory,
+//! so the requests on a connection share a signature until it is renewed
+//! (docs/decisions/0042-signed-requests.md).
 
 use std::{
     sync::Arc,
@@ -16,15 +16,14 @@ use url::Url;
 
 use super::signing_key::SigningKey;
 
-/// How long a signature is valid. This is long enough for a verifier that must fetch the key first,
-/// or has a clock that is minutes behind, but too short for an intercepted signature to be of much
-/// use.
+/// How long a signature is valid. A verifier may have to fetch the key first, or its clock may be
+/// minutes fast, but an intercepted signature soon becomes useless.
 const LIFETIME: Duration = Duration::from_secs(5 * 60);
-/// Age at which a connection gets a new signature. A signature in use is therefore valid for at
-/// least four more minutes.
+/// Age at which a connection gets a new signature, so that each signature is valid for at least
+/// four more minutes when it is sent.
 const RENEWED_AFTER: Duration = Duration::from_secs(60);
-/// How long a key directory's signature is valid. A site that is published once a month needs a
-/// signature that lasts until the next publication.
+/// How long a key directory's signature is valid. It is long, because a site may be published only
+/// once a month.
 const DIRECTORY_LIFETIME: Duration = Duration::from_secs(62 * 24 * 3600);
 
 const SIGNATURE: HeaderName = HeaderName::from_static("signature");
@@ -43,11 +42,9 @@ pub enum SignerError {
 #[derive(Debug)]
 pub struct RequestSigner {
     key: Arc<SigningKey>,
-    /// The origin of the site that publishes the key, as a structured-field string.
     agent: String,
 }
 
-/// The header fields that identify the sender of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestSignature {
     signature: HeaderValue,
@@ -67,7 +64,6 @@ impl RequestSigner {
         Ok(Self { key, agent: format!("\"{}\"", url.origin().ascii_serialization()) })
     }
 
-    /// Signs requests to an authority: a host, with the port unless it is the scheme's default.
     pub(crate) fn sign(&self, authority: &str) -> Option<RequestSignature> {
         self.sign_at(authority, now())
     }
@@ -92,8 +88,8 @@ impl RequestSigner {
         })
     }
 
-    /// Returns the header fields that prove that a key directory's server has the key, each with
-    /// its name and value. They cover the bytes of the directory, and the authority that serves it.
+    /// Returns the names and values of the header fields that prove that a key directory's server
+    /// has the key.
     #[must_use]
     pub fn directory_headers(
         &self,
@@ -125,12 +121,10 @@ impl RequestSigner {
 }
 
 impl RequestSignature {
-    /// Returns whether the signature is so old that it should be replaced.
     pub(crate) fn is_old(&self) -> bool {
         self.made_at.elapsed() >= RENEWED_AFTER
     }
 
-    /// Adds the fields to a request.
     pub(crate) fn add_to(&self, headers: &mut HeaderMap) {
         headers.insert(SIGNATURE_AGENT, self.agent.clone());
         headers.insert(SIGNATURE_INPUT, self.input.clone());
@@ -138,7 +132,6 @@ impl RequestSignature {
     }
 }
 
-/// Returns the seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs())
 }

@@ -1,7 +1,5 @@
 //! An Ed25519 key: reads it from a file, writes it to a file, and computes the ID of its public
 //! half.
-//!
-//! This module does not depend on the signed messages.
 
 use std::fmt;
 
@@ -19,19 +17,19 @@ use sha2::{Digest, Sha256};
 /// Columns per line of base64 in a PEM file (RFC 7468).
 const PEM_COLUMNS: usize = 64;
 
-/// The key that signs requests. Neither its `Debug` output nor any error shows the private half.
+/// The key that signs requests. Its `Debug` output does not show the private half.
 pub struct SigningKey {
     pair: Ed25519KeyPair,
     public_key: [u8; 32],
     key_id: String,
 }
 
-/// Why a key cannot be used. The message never contains any part of the input.
+/// Why a key cannot be used. The message contains no part of the input.
 #[derive(Debug, thiserror::Error)]
 pub enum SigningKeyError {
     /// The input contains no private key in PEM.
     #[error(
-        "holds no private key; a file of `everytab-worker signing-key new` begins with \
+        "contains no private key; a file of `everytab-worker signing-key new` starts with \
              -----BEGIN PRIVATE KEY-----"
     )]
     NoPem,
@@ -94,7 +92,6 @@ impl SigningKey {
         self.public_key
     }
 
-    /// Signs `bytes`, and returns the signature in base64.
     pub(super) fn sign(&self, bytes: &[u8]) -> String {
         STANDARD.encode(self.pair.sign(bytes).as_ref())
     }
@@ -110,7 +107,7 @@ impl fmt::Debug for SigningKey {
 mod tests {
     use super::*;
 
-    /// The key from RFC 9421, appendix B.1.4.
+    /// From RFC 9421, appendix B.1.4.
     pub(crate) const RFC_KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
         MC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF\n\
         -----END PRIVATE KEY-----\n";

@@ -95,7 +95,7 @@ async fn heads_over_the_limit_are_rejected() {
     assert_eq!(outcome_of(long).await, Outcome::HeaderTooLarge);
 }
 
-/// The limit must not depend on timing, so the case over the limit runs 30 times.
+/// Runs the case over the limit 30 times, because the limit must not depend on timing.
 #[tokio::test]
 async fn too_many_interim_responses_are_rejected_even_if_a_final_one_follows() {
     let after = |interim: usize| {

@@ -1,8 +1,4 @@
-//! Tests bodies that end early, the content codings that servers send, the size limits, and the
-//! encoding of `Location`.
-//!
-//! Pages and icons are decoded up to the first error in a coding. If the connection breaks, a page
-//! keeps the part that arrived. A page also keeps a body that cannot be decoded.
+//! Tests incomplete bodies, content codings, size limits, and the encoding of `Location`.
 
 use std::{io::Write, time::Duration};
 
@@ -37,7 +33,6 @@ fn deflate(bytes: &[u8]) -> Vec<u8> {
     packed.finish().expect("memory")
 }
 
-/// Returns a Zstandard frame with one stored block.
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     let length = u32::try_from(bytes.len()).expect("a block");
     let size = u16::try_from(length - 256).expect("a block");
@@ -45,7 +40,6 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     [&b"\x28\xb5\x2f\xfd\x60"[..], &size.to_le_bytes(), &block[..3], bytes].concat()
 }
 
-/// Returns a page that compresses badly, so a truncated body still has many bytes.
 fn long_page() -> Vec<u8> {
     let mut state = 1_u32;
     let mut letter = || {
@@ -56,22 +50,16 @@ fn long_page() -> Vec<u8> {
     [b"<title>A page</title><p>", text.as_slice(), b"<p>the end"].concat()
 }
 
-/// How the fetcher should treat a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Becomes {
-    /// Decode the whole body.
     Whole,
-    /// Decode the body up to its first error.
     Start,
-    /// Keep the body as received.
     Coded,
 }
 
 const TEN_TIMES: &str = "gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip";
 const ELEVEN_TIMES: &str = "gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip, gzip";
 
-/// Returns cases for content codings: the `Content-Encoding` header, the body, and how the fetcher
-/// should treat this body.
 fn codings(page: &[u8]) -> Vec<(&'static str, Vec<u8>, Becomes)> {
     let whole = gzip(page);
     let data = whole.len() - 8;
@@ -166,8 +154,6 @@ async fn a_body_is_decoded_up_to_its_first_error_for_pages_and_icons() {
     }
 }
 
-/// Fetches a page from a server that sends a head with `fields` and the bytes in `sent`, and then
-/// ends the response as `then` specifies.
 async fn broken_off(
     fields: &'static str,
     sent: Vec<u8>,
@@ -221,15 +207,12 @@ async fn a_page_keeps_the_part_of_a_body_that_arrived() {
         assert!(fetched.body.len() == whole_page.len() || !is_whole, "{fields}");
         assert!(fetched.body.len() > 20_000, "{fields}");
     }
-    // How much arrives before a reset depends on the operating system.
     let fetched = broken_off(length, whole_page.clone(), Reply::SendAndReset).await;
     assert_eq!((fetched.outcome, fetched.truncated), (Outcome::BodyReset, Some(Disconnect)));
     assert!(whole_page.starts_with(&fetched.body));
-    // A body that cannot be decoded is kept as received.
     let fetched = broken_off(coded_length, packed[..10].to_vec(), Reply::SendAndClose).await;
     assert_eq!((fetched.outcome, fetched.is_coded), (BodyTruncated, true));
     assert_eq!(fetched.body, packed[..10]);
-    // If no byte of the body arrived, the body is lost.
     let fetched = broken_off(length, Vec::new(), Reply::SendAndClose).await;
     assert!(fetched.has_lost_body() && !fetched.has_body());
 }
@@ -242,7 +225,6 @@ async fn the_limit_applies_to_received_and_to_decoded_bytes() {
             "/gzip" => ("gzip", gzip(&bytes)),
             "/twice" => ("gzip, gzip", gzip(&gzip(&bytes))),
             "/deflate" => ("deflate", zlib(&bytes)),
-            // These gzip members have no content.
             "/nothing" => ("gzip", gzip(b"").repeat(200_000)),
             _ => ("compress", bytes),
         }
@@ -271,8 +253,7 @@ async fn the_limit_applies_to_received_and_to_decoded_bytes() {
     }
 }
 
-/// Values of `Location`, with the URLs that Chromium 156 requested for them. Each byte outside
-/// ASCII in a path or query is percent-encoded separately.
+/// Values of `Location`, with the URLs that Chromium 156 requested for them.
 const LOCATIONS: [(&[u8], &str); 25] = [
     (b"/caf\xe9.png?\xe9", "http://a.test/caf%E9.png?%E9"),
     ("/caf\u{e9}.png?\u{e9}".as_bytes(), "http://a.test/caf%C3%A9.png?%C3%A9"),

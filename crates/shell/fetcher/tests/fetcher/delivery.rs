@@ -1,5 +1,4 @@
-//! Tests webhook deliveries. They must only go to the public internet, and only to receivers with a
-//! valid certificate.
+//! Tests that webhooks are delivered only to the public internet and to valid certificates.
 
 use std::{
     net::IpAddr,
@@ -65,7 +64,6 @@ async fn nothing_is_delivered_to_a_name_with_a_special_address() {
 #[tokio::test]
 async fn nothing_is_delivered_once_a_name_has_a_special_address() {
     let mut net = Net::start(|_| ok(b"ok")).await;
-    // Allow only the receiver's address, 127.0.0.1, and do not cache DNS results.
     net.settings.allow_ranges = vec!["127.0.0.1/32".parse().expect("a range")];
     net.settings.remembers = false;
     let port = net.server.address.port();
@@ -171,7 +169,6 @@ async fn a_receiver_needs_a_valid_certificate() {
     let unknown = Fetcher::new(unknown).expect("settings");
     let known = Fetcher::new(known).expect("settings");
     assert_eq!(deliver(&known, "https://a.test/hook").await.outcome, Outcome::Ok);
-    // The certificate must include the hostname, and its authority must be trusted.
     let outcome = deliver(&known, "https://b.test/hook").await.outcome;
     assert_eq!(outcome, Outcome::TlsHandshake);
     let outcome = deliver(&unknown, "https://a.test/hook").await.outcome;
@@ -227,7 +224,6 @@ async fn an_unreachable_or_silent_receiver_fails_in_time() {
     drop(listener);
     away.dial_ports = [(80, port)].into();
     let away = Fetcher::new(away).expect("settings");
-    // Each attempt dials the address, even if earlier attempts found that it is dead.
     for host in ["a.test", "b.test", "a.test"] {
         let delivered = deliver(&away, &format!("http://{host}/")).await;
         assert_eq!(delivered.outcome, Outcome::ConnectRefused);

@@ -1,5 +1,4 @@
-//! Tests exclusions that are added while a shard is fetched. Excluded hosts must get no further
-//! requests. Also tests requests that are held back.
+//! Tests exclusions that are added while a shard is fetched, and requests that are held back.
 
 use std::time::Duration;
 
@@ -13,8 +12,8 @@ use super::{
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// Fetches `urls`, and adds the exclusion while a request hangs. The server sends no response for
-/// `/slow`, or for the robots.txt of `c.test`. Returns the outcomes and the requested paths.
+/// The server sends no response for `/slow`, or for the robots.txt of `c.test`. Returns the
+/// outcomes and the requested paths.
 async fn excluded_meanwhile(
     urls: &[&str],
     exclusion: Exclusion,
@@ -41,7 +40,6 @@ async fn excluded_meanwhile(
         until("a request that hangs", async || net.server.seen.paths().iter().any(is_silent)).await;
         exclusions.add([exclusion], 1);
     };
-    // Without the exclusion, the hanging request would take ten minutes.
     let both = async { tokio::join!(fetch, exclude) };
     let (shard, ()) = in_time("the shard to finish", both).await;
     (outcomes(&shard.expect("no local failure")), net.server.seen.paths())

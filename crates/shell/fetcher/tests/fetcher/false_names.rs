@@ -1,5 +1,4 @@
-//! Tests false resolvers. They deny names that exist, or return addresses for names that do not
-//! exist, either from the start or in the middle of a shard.
+//! Tests resolvers that deny names that exist, or return addresses for names that do not exist.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +15,6 @@ use super::{
     support::*,
 };
 
-/// Number of recent lookups that the resolver check considers.
 const WINDOW: usize = 100;
 
 fn deny(dns: &TestDns) {
@@ -68,14 +66,13 @@ async fn a_missing_response_is_retried_and_two_names_without_one_are_a_fault() {
     let fetcher = net.fetcher();
     net.dns.set("iana.org", Name::FailsOnce);
     assert_eq!(fetcher.check_network().await, Ok(()));
-    // This is allowed, because the name servers of a single known name may be down.
+    // The name servers of a single known name may be down.
     net.dns.set("iana.org", Name::Fails);
     assert_eq!(fetcher.check_network().await, Ok(()));
     net.dns.set("wikipedia.org", Name::Fails);
     assert_eq!(fetcher.check_network().await, Err(LocalFailure::ResolverUnreachable));
     let fault = fetcher.resolver_fault().expect("a fault");
     assert!(fault.contains("no response for names that exist"), "{fault}");
-    // A single denied name is enough to make the resolver false.
     net.dns.set("example.com", Name::Missing);
     assert_eq!(fetcher.check_network().await, Err(LocalFailure::ResolverFalse));
 }
@@ -98,7 +95,6 @@ async fn a_resolver_that_is_false_at_the_end_voids_the_shard_and_clears_the_cach
 
 #[tokio::test]
 async fn a_resolver_that_becomes_false_during_a_shard_voids_it() {
-    // The first HTTP request makes the resolver deny a known name.
     let lying: Arc<OnceLock<TestDns>> = Arc::default();
     let told = Arc::clone(&lying);
     let mut net = Net::start(move |_| {
@@ -128,7 +124,6 @@ async fn the_resolver_is_checked_if_most_of_100_names_have_no_address_or_the_sam
     ] {
         tell_the_truth(&net.dns);
         let fetcher = net.fetcher();
-        // This fetch checks the resolver, so the fetches below do not check it again.
         assert_eq!(fetch_one(&fetcher, "http://a.test/").await.outcome, Outcome::Ok);
         net.dns.set(OTHERS, answer);
         deny(&net.dns);

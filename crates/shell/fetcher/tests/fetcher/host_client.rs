@@ -1,5 +1,4 @@
-//! Tests `HostClient`: it sends one request at a time, keeps the delay between requests, and adapts
-//! the delay to the responses.
+//! Tests that `HostClient` sends one request at a time and adapts its delay to the responses.
 
 use std::{
     sync::{Arc, Mutex, atomic::Ordering},
@@ -32,8 +31,6 @@ async fn take(client: &mut HostClient, url: &str, settings: &DelaySettings) -> P
     client.fetch(&request, settings).await.expect("no local failure")
 }
 
-/// Starts a net whose server responds as `net` specifies. Also returns the times at which requests
-/// arrived.
 async fn timed(net: fn(&ReceivedRequest) -> Reply) -> (Net, Arc<Mutex<Vec<Instant>>>) {
     let times: Arc<Mutex<Vec<Instant>>> = Arc::default();
     let seen = Arc::clone(&times);
@@ -88,7 +85,6 @@ async fn a_redirect_from_another_host_keeps_the_delay_of_its_target() {
     let fetched = guest.fetch(&request, &no_delay).await.expect("no local failure");
     assert_eq!((fetched.outcome, fetched.exchanges.len()), (Outcome::Ok, 2));
     take(&mut own, "http://b.test/2", &delay).await;
-    // The delay also applies between requests that start concurrently.
     let (guested, taken) =
         tokio::join!(guest.fetch(&request, &no_delay), take(&mut own, "http://b.test/3", &delay),);
     assert_eq!(

@@ -1,5 +1,5 @@
-//! Tests hostile HTTP/1.1 servers. Each fetch must finish in time with its outcome and read no more
-//! than the limits allow. The fetcher must still work afterwards.
+//! Tests hostile HTTP/1.1 servers. Each fetch must finish in time and read no more than the limits
+//! allow, and the fetcher must still work afterwards.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -23,11 +23,10 @@ use super::support::*;
 /// Maximum bytes of an unread stream that the kernel buffers at both ends of a loopback connection.
 const SOCKET_BUFFERS_BYTES: usize = 12 << 20;
 
-/// The bytes that a server sends after it has received a request head.
 #[derive(Clone)]
 struct Attack {
     first: Vec<u8>,
-    /// Bytes to send repeatedly after `first`. If empty, the server closes the connection instead.
+    /// Sent repeatedly after `first`. If empty, the server closes the connection.
     then: Vec<u8>,
     pause: Duration,
 }
@@ -45,8 +44,6 @@ fn dripping(first: &str, then: &str) -> Attack {
     Attack { first: first.into(), then: then.into(), pause }
 }
 
-/// A server that attacks requests for `/attack`, and sends an icon for all others. It counts the
-/// bytes that the socket accepted.
 struct Attacker {
     address: SocketAddr,
     sent: Arc<AtomicUsize>,
@@ -91,8 +88,7 @@ async fn serve(mut stream: TcpStream, attack: Attack, sent: Arc<AtomicUsize>) {
     }
 }
 
-/// Returns the outcome of the attack, and the number of bytes that the server could send. Asserts
-/// that the same fetcher can then fetch an icon from this server.
+/// Returns the outcome, and the number of bytes that the server could send.
 async fn outcome_of(attack: Attack) -> (Outcome, usize) {
     let dns = TestDns::start().await;
     let attacker = Attacker::start(attack).await;
@@ -116,7 +112,6 @@ async fn an_endless_head_is_read_up_to_the_heads_limit() {
     end_early(heads, Outcome::HeaderTooLarge).await;
 }
 
-/// Asserts that each attack has this outcome, and that the fetch stopped reading early.
 async fn end_early(attacks: impl IntoIterator<Item = Attack>, expected: Outcome) {
     for (number, attack) in attacks.into_iter().enumerate() {
         let (outcome, sent) = outcome_of(attack).await;

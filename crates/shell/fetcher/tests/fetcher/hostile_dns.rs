@@ -1,5 +1,4 @@
-//! Tests hostile resolvers: results that change between two queries, malformed responses, and
-//! silence.
+//! Tests resolvers with changing results, malformed responses, or no response.
 
 use std::{
     net::SocketAddr,
@@ -16,9 +15,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::support::*;
 
-/// Starts a resolver that responds to queries for `a.test` with the messages from `answer`. It
-/// returns an address for the known names, and NXDOMAIN for all other names, so that the fetcher
-/// trusts it.
+/// Responds to queries for `a.test` with the messages from `answer`, and correctly for the known
+/// names and made-up names, so that the fetcher trusts it.
 async fn resolver(
     answer: impl Fn(&[u8]) -> Vec<Vec<u8>> + Send + Sync + 'static,
 ) -> (SocketAddr, AbortOnDropHandle<()>) {
@@ -48,7 +46,6 @@ async fn resolver(
     (address, AbortOnDropHandle::new(task))
 }
 
-/// Returns the response to a query for a known name. `None` for other names.
 fn of_known_name(question: &[u8]) -> Option<Vec<u8>> {
     let labels = |name: &str| -> Vec<u8> {
         let label = |label: &str| [&[label.len() as u8], label.as_bytes()].concat();
@@ -60,7 +57,6 @@ fn of_known_name(question: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = question.to_vec();
     bytes[2] |= 0x80;
     bytes[6..8].copy_from_slice(&[0, 1]);
-    // Insert the answer before the additional records, which are copied from the query.
     let question_end = 12 + asked.len() + 4;
     let record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 93, 184, 216, 34];
     bytes.splice(question_end..question_end, record);
@@ -104,7 +100,6 @@ async fn a_malformed_response_gives_no_address() {
         ("a name that is its own alias", {
             Box::new(move |question| {
                 let mut bytes = with_counts(question, 1);
-                // This is a CNAME record that points to the name in the query, at byte 12.
                 bytes.extend_from_slice(&[0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 12]);
                 vec![bytes]
             })
@@ -129,7 +124,6 @@ async fn a_malformed_response_gives_no_address() {
 
 #[tokio::test]
 async fn a_name_that_becomes_private_between_two_lookups_is_not_dialled_there() {
-    // The fetcher treats only the first of these addresses as public.
     let (public, private) = ("127.0.0.2", "127.0.0.3");
     let listener = TcpListener::bind((public, 0)).await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -150,8 +144,7 @@ async fn a_name_that_becomes_private_between_two_lookups_is_not_dialled_there() 
         }
     }));
 
-    // The addresses alternate. If the fetcher resolved the name a second time before dialling, it
-    // would get the private address.
+    // The addresses alternate, so a second lookup before dialling would return the private address.
     let turn: Arc<Mutex<usize>> = Arc::default();
     let (dns, _resolver) = resolver(move |question| {
         let mut bytes = question.to_vec();
@@ -162,7 +155,6 @@ async fn a_name_that_becomes_private_between_two_lookups_is_not_dialled_there() 
             let mut turn = turn.lock().expect("unpoisoned");
             *turn += 1;
             let last = if *turn % 2 == 1 { 2 } else { 3 };
-            // Insert the answer before the additional records, which are copied from the query.
             let question_end = 12 + b"\x01a\x04test\0".len() + 4;
             let record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, last];
             bytes.splice(question_end..question_end, record);
@@ -181,7 +173,6 @@ async fn a_name_that_becomes_private_between_two_lookups_is_not_dialled_there() 
     };
     let mut outcomes = Vec::new();
     for _ in 0..6 {
-        // Use a new fetcher each time, because its DNS cache is empty.
         let fetcher = Fetcher::new(settings.clone()).expect("settings");
         let fetched = fetch_one(&fetcher, "http://a.test/").await;
         outcomes.push(fetched.outcome);

@@ -32,11 +32,10 @@ const GOAWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 const END_HEADERS: u8 = 4;
-/// The field `:status: 200`, encoded in HPACK as an index into the static table.
+/// `:status: 200`, as an index into the static table of HPACK.
 const STATUS_200: &[u8] = &[0x88];
 
-/// Maximum bytes that a server can send in an attack that the fetcher stops early. Socket buffers
-/// and windows together hold less than this.
+/// Socket buffers and windows together hold less than this.
 const READ_AT_MOST_BYTES: usize = 24 << 20;
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -48,14 +47,11 @@ fn settings_frame() -> Vec<u8> {
     frame(SETTINGS, 0, 0, &[])
 }
 
-/// Encodes a field in HPACK as a literal without indexing.
 fn field(name: &str, value: &str) -> Vec<u8> {
     let length = |text: &str| u8::try_from(text.len()).expect("under 127");
     [&[0, length(name)], name.as_bytes(), &[length(value)], value.as_bytes()].concat()
 }
 
-/// A server that sends `first` once and then `then` repeatedly to each HTTP/2 client. It counts
-/// connections and the bytes sent.
 struct Attacker {
     address: SocketAddr,
     sent: Arc<AtomicUsize>,
@@ -116,16 +112,13 @@ impl Attacker {
     }
 }
 
-/// Returns the outcome of an attack. Asserts that the fetcher opened at most two connections.
-/// Unless a timeout stopped the attack, also asserts that the server could send only a bounded
-/// number of bytes.
+/// Asserts that the fetcher opened at most two connections and, unless a timeout stopped the
+/// attack, that the server could send only a bounded number of bytes.
 async fn outcome_of(what: &str, first: Vec<Vec<u8>>, then: Vec<Vec<u8>>) -> Outcome {
     let dns = TestDns::start().await;
     let attacker = Attacker::start(first.concat(), then.concat()).await;
     let url = "https://a.test/favicon.ico";
     let (_, fetched) = attacked(&dns, attacker.address, url, what).await;
-    // If only the timeout stops an attack, the fetcher reads until then, but does not keep the
-    // bytes.
     let sent = attacker.sent.load(Ordering::SeqCst);
     let is_ended_by_time = fetched.outcome == Outcome::FirstByteTimeout;
     assert!(is_ended_by_time || sent < READ_AT_MOST_BYTES, "{what}: {sent} bytes");
@@ -219,8 +212,6 @@ async fn the_outcome_depends_on_where_a_stream_ends() {
 async fn endless_data_is_read_up_to_the_bodys_limit() {
     let headers = frame(HEADERS, END_HEADERS, 1, STATUS_200);
     let data = vec![frame(DATA, 0, 1, &[1; 16_384])];
-    // The server violates the protocol when it exceeds the window, because only the receiver can
-    // open it.
     let outcome = outcome_of("data", vec![settings_frame(), headers], data).await;
     assert!(matches!(outcome, Outcome::BodyTooLarge | Outcome::BodyReset), "{outcome}");
 }

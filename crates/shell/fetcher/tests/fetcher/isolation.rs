@@ -1,5 +1,4 @@
-//! Tests the isolation of poison items. URLs must be fetched one at a time, and each must be
-//! checkpointed before its request.
+//! Tests that isolated URLs are fetched one at a time, and recorded before their requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,8 +11,7 @@ use super::{
     support::*,
 };
 
-/// A journal that records the checkpoints. `suspect` was the current item at two process deaths,
-/// and `crashed` at three.
+/// `suspect` was the current item at two process deaths, and `crashed` at three.
 #[derive(Default)]
 struct TestJournal {
     checkpoints: Mutex<Vec<i64>>,

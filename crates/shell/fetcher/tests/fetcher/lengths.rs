@@ -8,22 +8,18 @@ use super::{
     support::*,
 };
 
-/// The part of the body that Chromium displays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shows {
-    /// The whole body.
     Body,
     /// The body without its last three bytes.
     Start,
-    /// The body including its chunk headers.
+    /// The body with its chunk headers.
     Chunks,
-    /// An error, or an empty page.
     Nothing,
 }
 
-/// The HTTP version, the header fields, and the part of the body that Chromium displays. In field
-/// values, N is replaced by the body's length, M by this length plus one, and L by this length
-/// minus three.
+/// In field values, N is replaced by the body's length, M by this length plus one, and L by this
+/// length minus three.
 const JUDGED: &[(&str, &[&str], Shows)] = &[
     ("1.1", &["content-length: N"], Shows::Body),
     ("1.1", &["content-length: 00N"], Shows::Body),
@@ -72,7 +68,6 @@ const JUDGED: &[(&str, &[&str], Shows)] = &[
     ("1.1", &["transfer-encoding: gzip, chunked"], Shows::Body),
     ("1.1", &["transfer-encoding: chunked, gzip"], Shows::Body),
     ("1.1", &["transfer-encoding: chunked, chunked"], Shows::Body),
-    // If a body is chunked, its chunks determine where it ends.
     ("1.1", &["transfer-encoding: chunked", "content-length: -1"], Shows::Body),
     ("1.1", &["transfer-encoding: chunked", "content-length:"], Shows::Body),
     ("1.1", &["transfer-encoding: chunked", "content-length: +N"], Shows::Body),
@@ -109,7 +104,6 @@ const JUDGED: &[(&str, &[&str], Shows)] = &[
     ("1.0", &["transfer-encoding: chunked", "content-length: -1"], Shows::Chunks),
 ];
 
-/// Returns the response as the server sends it.
 fn served(version: &str, fields: &[&str], body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let mut head = format!("HTTP/{version} 200 OK\r\ncontent-type: text/html\r\n").into_bytes();
@@ -120,7 +114,6 @@ fn served(version: &str, fields: &[&str], body: &[u8]) -> Vec<u8> {
         let value = value.replace('L', &(length - 3).to_string());
         head.extend_from_slice(name.as_bytes());
         head.push(b':');
-        // Encode as Latin-1.
         head.extend(value.chars().map(|character| character as u8));
         head.extend_from_slice(b"\r\n");
     }
@@ -133,7 +126,6 @@ fn chunks(body: &[u8]) -> Vec<u8> {
     [chunk(first), chunk(second), chunk(b""), Vec::new()].join(&b"\r\n"[..])
 }
 
-/// Returns whether the server sends the body in chunks.
 fn is_chunked(fields: &[&str]) -> bool {
     fields.iter().any(|field| field.to_ascii_lowercase().contains("chunked"))
 }
@@ -184,7 +176,6 @@ async fn the_record_has_the_length_that_the_server_declared() {
             _ => &["transfer-encoding: identity", "content-length: N"],
         };
         let reply = served("1.1", fields, b"<title>a page</title>");
-        // With a valid length, the body must end although the connection remains open.
         match asked.path.as_str() {
             "/invalid" => Reply::SendAndClose(reply),
             _ => Reply::SendAndHang(reply),

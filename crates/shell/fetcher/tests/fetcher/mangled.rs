@@ -1,8 +1,7 @@
-//! Tests responses with randomly changed bytes, sent through real sockets. Each fetch must finish
-//! with an outcome, keep at most the limit, and archive exactly one head.
+//! Tests responses with randomly changed bytes. Each fetch must finish with an outcome, keep at
+//! most the limit, and archive exactly one head.
 //!
-//! `EVERYTAB_MANGLED_CASES` sets the number of cases (default 2,000). A case can be reproduced by
-//! its number.
+//! `EVERYTAB_MANGLED_CASES` sets the number of cases (default 2,000).
 
 use std::{
     io::Write,
@@ -20,7 +19,6 @@ fn below(dice: &mut Dice, count: usize) -> usize {
     dice.below(count as u64) as usize
 }
 
-/// Strings that are inserted at random.
 const WORDS: [&[u8]; 20] = [
     b"\r\n",
     b"\r\n\r\n",
@@ -50,7 +48,6 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     packed.finish().expect("memory")
 }
 
-/// Returns a valid response to a request for an icon.
 fn answer(dice: &mut Dice) -> Vec<u8> {
     let icon = png(16, below(dice, 256) as u8);
     let chunks = |body: &[u8]| {
@@ -92,7 +89,6 @@ fn answer(dice: &mut Dice) -> Vec<u8> {
 
 fn mangle(bytes: &mut Vec<u8>, dice: &mut Dice) {
     for _ in 0..below(dice, 6) {
-        // Change the head more often than the body, although it is shorter.
         let end = if below(dice, 3) == 0 { bytes.len() } else { bytes.len().min(160) };
         let at = below(dice, end.max(1)).min(bytes.len());
         let to = (at + below(dice, 12)).min(bytes.len());
@@ -162,7 +158,6 @@ async fn each_mangled_response_ends_in_an_outcome() {
         }
     });
     fetching.await;
-    // Some responses remain valid, but most do not.
     let fine = fine.into_inner() as u64;
     assert!(fine > cases / 20 && fine < cases - cases / 20, "{fine} of {cases} were valid");
     let after = fetch_one(&fetcher, "http://a.test/icon").await;

@@ -1,5 +1,5 @@
-//! Tests redirects in a crawl. They are followed for robots.txt, and reported to the caller for
-//! pages, media and sitemaps. Also tests the effect of a robots.txt.
+//! Tests that redirects in a crawl are followed for robots.txt, and reported to the caller
+//! otherwise.
 
 use std::time::Duration;
 
@@ -108,8 +108,6 @@ async fn five_redirects_of_a_robots_txt_are_followed_even_to_other_hosts() {
         let fetched = get(&net, PageRequest::new(&url, &purpose)).await;
         assert_eq!((fetched.outcome, fetched.exchanges.len()), (outcome, exchanges), "{path}");
     }
-    // A sitemap's redirect is not followed, because the crawl schedules the target as a separate
-    // URL.
     let sitemap = Purpose::sitemap();
     let fetched = get(&net, PageRequest::new("http://a.test/robots.txt", &sitemap)).await;
     assert_eq!((fetched.outcome, fetched.exchanges.len()), (Outcome::Redirected, 1));

@@ -17,9 +17,7 @@ use super::{
     support::*,
 };
 
-/// Special addresses in various spellings, as the host of a URL.
 pub(super) const SPECIAL: &[&str] = &[
-    // Loopback, in all spellings that browsers accept.
     "127.0.0.1",
     "127.1",
     "0x7f.1",
@@ -39,7 +37,6 @@ pub(super) const SPECIAL: &[&str] = &[
     "[64:ff9b::7f00:1]",
     "[64:ff9b:1::7f00:1]",
     "[2002:7f00:1::]",
-    // IPv4 ranges.
     "0",
     "0.0.0.0",
     "10.0.0.1",
@@ -58,7 +55,6 @@ pub(super) const SPECIAL: &[&str] = &[
     "224.0.0.1",
     "240.0.0.1",
     "255.255.255.255",
-    // IPv6 ranges.
     "[::]",
     "[100::1]",
     "[2001::1]",
@@ -73,7 +69,6 @@ pub(super) const SPECIAL: &[&str] = &[
     "[64:ff9b::a9fe:a9fe]",
     "[2002:a9fe:a9fe::1]",
     "[4000::1]",
-    // Cloud metadata services.
     "169.254.169.254",
     "2852039166",
     "0xa9fea9fe",
@@ -85,7 +80,6 @@ pub(super) const SPECIAL: &[&str] = &[
     "168.63.129.16",
     "[fd00:ec2::254]",
     "[fd00:ec2::253]",
-    // Names that must not be resolved.
     "localhost",
     "LOCALHOST.",
     "x.localhost",
@@ -102,8 +96,7 @@ async fn ask(fetcher: &Fetcher, url: &str, purpose: &Purpose) -> PageFetchResult
     fetched.expect("no local failure")
 }
 
-/// Starts a net whose fetcher treats loopback as private. All ports that URLs may have lead to the
-/// server, so a request would be noticed.
+/// The fetcher treats loopback as private. All ports that URLs may have lead to the server.
 pub(super) async fn strict() -> Net {
     let mut net = Net::start(|_| html(b"secret")).await;
     net.settings.allow_ranges.clear();
@@ -144,7 +137,6 @@ async fn a_name_with_any_special_address_is_rejected() {
         let (alone, mixed) = (format!("n{number}.test"), format!("m{number}.test"));
         net.dns.set(&alone, Name::Is(vec![address]));
         net.dns.set(&mixed, Name::Is(vec![public, address]));
-        // A name with an IPv4 address is not queried for IPv6 addresses.
         let names = if address.is_ipv4() { vec![alone, mixed] } else { vec![alone] };
         for name in names {
             let fetched = ask(&fetcher, &format!("http://{name}/"), &page()).await;
@@ -162,12 +154,10 @@ async fn a_redirect_to_a_special_address_reaches_nothing() {
         redirect(&format!("http://{target}/"))
     })
     .await;
-    // Allow only the server's address, 127.0.0.1. A listener on another address has the same port.
     net.settings.allow_ranges = vec!["127.0.0.1/32".parse().expect("a range")];
     let port = net.server.address.port();
     let other = tokio::net::TcpListener::bind(("127.0.0.2", port)).await.expect("a port");
     let fetcher = net.fetcher();
-    // Skip hosts that are other spellings of the allowed address.
     let is_the_server = |host: &str| {
         let url = url::Url::parse(&format!("http://{host}/")).expect("a URL");
         let host = url.host_str().unwrap_or_default().to_owned();
@@ -180,8 +170,6 @@ async fn a_redirect_to_a_special_address_reaches_nothing() {
         let fetched = ask(&fetcher, &url, &Purpose::robots()).await;
         assert_eq!(fetched.outcome, Outcome::RedirectBlocked, "{host}");
         assert_eq!(fetched.exchanges.len(), 1, "{host}");
-        // For pages and sitemaps the caller requests the redirect target, which must then be
-        // rejected.
         for purpose in [page(), Purpose::sitemap()] {
             let fetched = ask(&fetcher, &url, &purpose).await;
             assert_eq!(fetched.outcome, Outcome::Redirected, "{host}");
@@ -230,7 +218,6 @@ async fn each_forbidden_url_has_its_outcome() {
             assert_eq!(fetched.outcome.as_str(), word, "{url}");
             assert!(fetched.exchanges.is_empty(), "{url}");
         }
-        // A caller can check this without sending a request.
         let refusal = fetcher.refusal(url, fetcher.ports());
         assert_eq!(refusal.map(Outcome::as_str), Some(word), "{url}");
     }

@@ -1,5 +1,4 @@
-//! Tests politeness: connections are reused, an address gets fewer requests after a rate-limit
-//! signal, and the later pass retries origins that seemed dead.
+//! Tests connection reuse, rate-limit signals, and the later pass.
 
 use std::{sync::atomic::Ordering, time::Duration};
 

@@ -1,5 +1,4 @@
-//! Tests a shard's robot: its User-Agent, its rules in robots.txt, and the networks that it may
-//! request.
+//! Tests a shard's robot: its User-Agent, its rules in robots.txt, and its networks.
 
 use everytab_fetcher::{Outcome, Robot, RobotsPolicy, ShardOptions, fetch_shard};
 
@@ -37,7 +36,6 @@ async fn a_confined_robot_dials_no_public_address() {
         _ => ok(&png(16, 0)),
     })
     .await;
-    // The first name has a public address. The second has a public and an allowed address.
     net.dns.point("public.test", "8.8.8.8");
     let addresses = ["127.0.0.1", "8.8.4.4"].map(|address| address.parse().expect("an address"));
     net.dns.set("mixed.test", Name::Is(addresses.to_vec()));

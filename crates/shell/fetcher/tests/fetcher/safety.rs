@@ -9,7 +9,7 @@ use super::{
     support::*,
 };
 
-/// Starts a net without allowed ranges, so the fetcher treats loopback as private.
+/// The fetcher treats loopback as private.
 async fn strict(script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Net {
     let mut net = Net::start(script).await;
     net.settings.allow_ranges.clear();
@@ -117,8 +117,8 @@ async fn dial_ports_change_neither_the_address_nor_the_host_header() {
 
 #[tokio::test]
 async fn proxies_in_the_environment_are_ignored() {
-    // We do not set proxy variables here, because they would affect all tests in this process. The
-    // dialled address shows that no proxy is used.
+    // Setting proxy variables here would affect all tests in this process. The dialled address
+    // shows that no proxy is used.
     let net = Net::start(|_| ok(b"icon")).await;
     let fetched = fetch_one(&net.fetcher(), "http://a.test/").await;
     assert_eq!(fetched.hops[0].address, Some(net.server.address));

@@ -98,7 +98,6 @@ async fn icons_get_the_outcome_of_an_unreachable_robots_txt() {
             FirstByteTimeout
         ]
     );
-    // robots.txt is requested once in each pass. No icon is requested.
     assert_eq!(net.server.seen.paths(), ["a.test/robots.txt", "a.test/robots.txt"]);
 }
 

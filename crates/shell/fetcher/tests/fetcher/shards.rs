@@ -1,5 +1,4 @@
-//! Tests whole shards: every candidate has one result, which does not depend on the order of
-//! fetching.
+//! Tests whole shards, whose results must not depend on the order of fetching.
 
 use std::{
     collections::HashMap,
@@ -202,8 +201,6 @@ async fn a_dead_origin_costs_one_timeout_per_pass() {
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
     let shard = run(&net, vec![host(0, &urls)]).await;
     assert!(outcomes(&shard).iter().all(|outcome| *outcome == Outcome::FirstByteTimeout));
-    // Each pass requests only one URL. The later pass starts with one that was not requested
-    // before.
     assert_eq!(net.server.seen.paths(), ["a.test/0", "a.test/1"]);
     assert_eq!(shard.retried, 20);
 }
@@ -244,7 +241,6 @@ async fn temporary_failures_are_retried_once_and_clear_rejections_are_not() {
     assert_eq!(outcomes(&shard), [Ok, Ok, Ok, Ok, Http429, Http5xx, Http404410]);
     let seen = &net.server.seen;
     assert_eq!((seen.count("/busy"), seen.count("/x")), (2, 1));
-    // After the `Retry-After`, the other URLs of this origin were deferred to the later pass.
     let paths = seen.paths();
     let at = |path: &str| paths.iter().rposition(|seen| seen.ends_with(path)).expect("asked");
     assert!(at("/busy") < at("/z"));
@@ -282,7 +278,6 @@ async fn many_hosts_at_one_dead_address_are_not_a_local_failure() {
         connect_timeout: SILENCE,
         breaker_window: 20,
         breaker_minimum: 10,
-        // Send one request at a time, so that only two time out and the others use their outcome.
         in_flight: 1,
         ..net.settings
     };
@@ -306,7 +301,6 @@ async fn only_as_many_origins_are_started_as_memory_is_reserved_for() {
     let fetcher = net.fetcher();
     let dns = &net.dns;
     assert!(fetcher.has_room());
-    // Each shard may start three origins, so without the limit 30 of them would start.
     let shards = (0..10).map(|shard| {
         let hosts = (0..5).map(|number| {
             let name = format!("h{shard}-{number}.test");
@@ -319,7 +313,6 @@ async fn only_as_many_origins_are_started_as_memory_is_reserved_for() {
     let names = || net.dns.questions.lock().expect("unpoisoned").len();
     let waiting = async {
         until("12 look-ups", async || names() >= 12).await;
-        // If another lookup were allowed, it would start within this time.
         tokio::time::sleep(Duration::from_millis(300)).await;
     };
     tokio::select! {

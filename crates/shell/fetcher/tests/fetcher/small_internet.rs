@@ -12,7 +12,6 @@ use super::shards::{host, spool};
 
 const HOSTS_OF_A_BEHAVIOUR: usize = 2;
 
-/// Returns the possible outcomes of a host with this behaviour.
 fn expected(behaviour: Behaviour, is_https: bool) -> &'static [Outcome] {
     use Behaviour as B;
     use Outcome::*;
@@ -20,7 +19,6 @@ fn expected(behaviour: Behaviour, is_https: bool) -> &'static [Outcome] {
         B::Fine | B::Slow | B::Gzip | B::WrongContentType => &[Ok],
         B::CertificateWrongName | B::CertificateExpired | B::CertificateSelfSigned => &[Ok],
         B::RedirectChain => &[Ok],
-        // The redirect's target has this outcome.
         B::RedirectOtherHost => &[Ok],
         B::DnsNxdomain => &[DnsNxdomain],
         B::DnsServfail => &[DnsServfail],
@@ -54,8 +52,6 @@ fn expected(behaviour: Behaviour, is_https: bool) -> &'static [Outcome] {
     }
 }
 
-/// Returns whether a behaviour of the small internet causes this outcome. Every other outcome
-/// should have a test of its own.
 fn has_behaviour(outcome: Outcome) -> bool {
     use Outcome::*;
     match outcome {
@@ -98,7 +94,6 @@ fn settings(net: &Running) -> FetchSettings {
         ca_file: Some(client.ca_file.clone()),
         allow_ranges: client.allow_ranges.iter().map(|r| r.parse().expect("a range")).collect(),
         dial_ports: client.dial_ports.iter().copied().collect(),
-        // Use long timeouts, because the server runs in this process and the CPU may be busy.
         dns_timeout: SILENCE,
         connect_timeout: SILENCE * 2,
         first_byte_timeout: SILENCE * 3,
@@ -116,7 +111,7 @@ async fn scan(settings: FetchSettings, hosts: Vec<HostCandidates>, seed: u64) ->
     fetch_shard(&fetcher, hosts, spool(), options).await.expect("no local failure")
 }
 
-/// Returns the parts of the results that must only depend on the responses.
+/// The parts of the results that must only depend on the responses.
 fn essence(shard: &ShardResult) -> Vec<(String, Outcome, Option<[u8; 32]>)> {
     let of = |result: &everytab_fetcher::CandidateFetch| {
         (result.candidate.url.clone(), result.url_fetch.outcome, result.url_fetch.sha256)

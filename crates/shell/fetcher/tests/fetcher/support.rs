@@ -1,4 +1,4 @@
-//! A resolver and an HTTP/1.1 server on loopback. Each test specifies their responses.
+//! A resolver and an HTTP/1.1 server on loopback, with responses that each test specifies.
 
 use std::{
     collections::HashMap,
@@ -28,27 +28,24 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// The result of resolving a name.
 #[derive(Clone)]
 pub(super) enum Name {
     Is(Vec<IpAddr>),
     Missing,
     Empty,
     Fails,
-    /// Fails for the first query, and then has a public address.
     FailsOnce,
     Silent,
 }
 
-/// Sets the result for all names that have no result of their own.
+/// The name under which a test sets the result for all other names.
 pub(super) const OTHERS: &str = "*";
 
 fn public() -> Name {
     Name::Is(vec![Ipv4Addr::new(93, 184, 216, 34).into()])
 }
 
-/// A resolver on loopback. It returns NXDOMAIN for names that were not set, except for the known
-/// names, which have a public address.
+/// Returns NXDOMAIN for names that were not set, except for the known names.
 pub(super) struct TestDns {
     pub(super) address: SocketAddr,
     names: Arc<Mutex<HashMap<String, Name>>>,
@@ -60,7 +57,6 @@ impl TestDns {
     pub(super) async fn start() -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
         let address = socket.local_addr().expect("an address");
-        // The fetcher uses the known names to check the resolver.
         let known_names = KNOWN_NAMES.map(|name| (name.to_owned(), public()));
         let names: Arc<Mutex<HashMap<String, Name>>> = Arc::new(Mutex::new(known_names.into()));
         let questions: Arc<Mutex<Vec<(String, RecordType)>>> = Arc::default();
@@ -128,21 +124,14 @@ fn answer(
     Some(answer)
 }
 
-/// How a server responds to one request.
 pub(super) enum Reply {
-    /// Sends these bytes and waits for the next request.
     Send(Vec<u8>),
-    /// Sends these bytes and closes the connection.
     SendAndClose(Vec<u8>),
-    /// Sends these bytes and leaves the connection open without sending more.
     SendAndHang(Vec<u8>),
-    /// Waits for this time before sending these bytes.
     Later(Duration, Vec<u8>),
-    /// Sends these bytes and resets the connection.
     SendAndReset(Vec<u8>),
 }
 
-/// A request as received.
 pub(super) struct ReceivedRequest {
     pub(super) host: String,
     pub(super) path: String,
@@ -151,7 +140,6 @@ pub(super) struct ReceivedRequest {
 
 type Script = dyn Fn(&ReceivedRequest) -> Reply + Send + Sync;
 
-/// The requests and connections that a server received.
 #[derive(Default)]
 pub(super) struct Seen {
     pub(super) connections: AtomicUsize,
@@ -186,7 +174,6 @@ impl Seen {
     }
 }
 
-/// An HTTP/1.1 server on loopback.
 pub(super) struct TestServer {
     pub(super) address: SocketAddr,
     pub(super) seen: Arc<Seen>,
@@ -247,7 +234,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
             }
             Reply::SendAndReset(bytes) => {
                 let _ = stream.write_all(&bytes).await;
-                // Wait so that the client can read the bytes, because a reset discards unread ones.
+                // A reset discards bytes that the client has not read.
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 let _ = stream.set_zero_linger();
                 seen.end(&asked);
@@ -255,8 +242,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
             }
         };
         tokio::time::sleep(pause).await;
-        // Record the end before sending the response. Otherwise the client's next request could
-        // start before this one is counted as finished.
+        // Otherwise the client's next request could start before this one is counted as finished.
         seen.end(&asked);
         if stream.write_all(&bytes).await.is_err() {
             return;
@@ -264,7 +250,6 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, seen: Arc<Seen>) {
     }
 }
 
-/// An address that does not respond to connection attempts, because its listener's queue is full.
 pub(super) struct Silent {
     pub(super) address: SocketAddr,
     _listener: TcpListener,
@@ -288,7 +273,6 @@ impl Silent {
     }
 }
 
-/// Returns the value of the header `name` in a raw head.
 pub(super) fn header(head: &str, name: &str) -> Option<String> {
     head.lines().skip(1).find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -296,7 +280,6 @@ pub(super) fn header(head: &str, name: &str) -> Option<String> {
     })
 }
 
-/// Returns a complete response with these header lines, this body, and a correct `Content-Length`.
 pub(super) fn answer_with(status: &str, lines: &[&str], body: &[u8]) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n", body.len());
     for line in lines {
@@ -318,7 +301,7 @@ pub(super) fn redirect(location: &str) -> Reply {
     Reply::Send(answer_with("302 Found", &[&format!("location: {location}")], b"gone"))
 }
 
-/// Returns a grey PNG with a width and height of `side` pixels. Each shade gives a different image.
+/// Each shade gives a different image.
 pub(super) fn png(side: u32, shade: u8) -> Vec<u8> {
     let mut lines = Vec::new();
     for _ in 0..side {
@@ -344,8 +327,8 @@ pub(super) fn png(side: u32, shade: u8) -> Vec<u8> {
     bytes
 }
 
-/// Returns settings for loopback. The timeouts are long, so that a busy CPU does not fail a test.
-/// For silent peers, use [`impatient`].
+/// The timeouts are long, so that a busy CPU does not fail a test. For silent peers, use
+/// [`impatient`].
 pub(super) fn settings(dns: &TestDns, dialled: SocketAddr) -> FetchSettings {
     FetchSettings {
         dns: Some(dns.address),
@@ -360,7 +343,6 @@ pub(super) fn settings(dns: &TestDns, dialled: SocketAddr) -> FetchSettings {
     }
 }
 
-/// Returns these settings with short timeouts, for tests that wait for a silent peer.
 pub(super) fn impatient(settings: FetchSettings) -> FetchSettings {
     FetchSettings {
         dns_timeout: SILENCE,
@@ -371,13 +353,11 @@ pub(super) fn impatient(settings: FetchSettings) -> FetchSettings {
     }
 }
 
-/// Fetches one URL without robots.txt. Panics if there is a local failure.
 pub(super) async fn fetch_one(fetcher: &Fetcher, url: &str) -> FetchResult {
     fetcher.fetch_one(url, RobotsPolicy::Ignore).await.expect("no local failure")
 }
 
-/// Fetches `url` from a hostile server with short timeouts. Asserts that the fetch finishes and
-/// keeps at most 512 KiB. Also returns the fetcher, so that the test can continue with it.
+/// Asserts that the fetch finishes and keeps at most 512 KiB.
 pub(super) async fn attacked(
     dns: &TestDns,
     address: SocketAddr,
@@ -396,8 +376,6 @@ pub(super) async fn attacked(
     (fetcher, fetched)
 }
 
-/// A server, a resolver that returns its address for `a.test` and `b.test`, and settings for a
-/// fetcher.
 pub(super) struct Net {
     pub(super) dns: TestDns,
     pub(super) server: TestServer,
@@ -418,7 +396,6 @@ impl Net {
         Self { dns, server, settings, robots: RobotsPolicy::Ignore }
     }
 
-    /// Returns a shard's options with this robots policy.
     pub(super) fn options(&self) -> ShardOptions {
         ShardOptions { robots: self.robots, ..ShardOptions::default() }
     }

@@ -1,5 +1,4 @@
-//! Tests TLS. The fetcher records each certificate, and accepts invalid ones. A failed handshake is
-//! an outcome.
+//! Tests TLS. The fetcher accepts invalid certificates, and records them.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -30,7 +29,6 @@ pub(super) fn authority() -> Authority {
     Authority { issuer: rcgen::Issuer::new(parameters, key), pem }
 }
 
-/// Returns a TLS acceptor for `a.test` with these ALPN protocols and TLS versions.
 fn acceptor(
     authority: &Authority,
     protocols: &[&[u8]],
@@ -53,8 +51,6 @@ fn acceptor(
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// Starts a TLS server that responds to every request with "icon", the HTTP version, and the kind
-/// of TLS handshake.
 pub(super) async fn serve(
     authority: &Authority,
     protocols: &[&[u8]],
@@ -142,7 +138,7 @@ async fn a_second_connection_to_a_name_resumes_the_session_of_the_first() {
     }
 }
 
-/// The outcomes match Chromium, which ignores that TLS ends without its closing message.
+/// Chromium also accepts the end of a TLS stream without a closing message.
 #[tokio::test]
 async fn a_body_without_a_length_ends_with_its_connection() {
     let authority = authority();
@@ -166,7 +162,6 @@ async fn a_body_without_a_length_ends_with_its_connection() {
                 let reply = format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\nicon");
                 let _ = stream.write_all(reply.as_bytes()).await;
                 let _ = stream.flush().await;
-                // Close only the TCP connection, without the closing message of TLS.
                 let _ = stream.into_inner().0.shutdown().await;
             }
         });
@@ -185,9 +180,7 @@ async fn a_failed_handshake_has_its_outcome() {
     let dns = TestDns::start().await;
     for (reply, outcome) in [
         (&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], Outcome::TlsHandshake),
-        // The server closes the connection without a byte.
         (b"", Outcome::ConnectReset),
-        // The server sends a fatal alert, `protocol_version`.
         (b"\x15\x03\x01\x00\x02\x02\x46", Outcome::TlsUnsupported),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

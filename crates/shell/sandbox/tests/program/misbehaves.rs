@@ -1,5 +1,4 @@
 //! The program for `tests/sandbox.rs`. Its sandboxed function misbehaves as each item specifies.
-// The program does things that decoders must not do.
 #![allow(clippy::disallowed_methods, clippy::panic, unsafe_code)]
 
 use std::{fs, hint, net, process, thread, time::Duration};

@@ -17,11 +17,10 @@ use crate::{
     store::{Condition, PutIf},
 };
 
-/// Maximum attempts of a write. A concurrent deletion may remove the target directory because it
-/// became empty; each attempt creates the directory again.
+/// Maximum attempts of a write, because a concurrent deletion may remove the empty target
+/// directory.
 const TRIES_AGAINST_DELETIONS: u32 = 16;
 
-/// The source of an object's bytes.
 #[derive(Debug)]
 pub(super) enum NewContent<'a> {
     Bytes(&'a [u8]),
@@ -29,7 +28,6 @@ pub(super) enum NewContent<'a> {
 }
 
 impl Root {
-    /// Writes an object if `condition` holds. Without a condition, always writes it.
     pub(super) fn commit(
         &self,
         key: &str,
@@ -48,8 +46,6 @@ impl Root {
         let mut tries = 0;
         let target = loop {
             tries += 1;
-            // A concurrent deletion may remove the directory after we create it and before we move
-            // the file.
             let vanished = || fault(ErrorKind::NotFound.into());
             let Some(target) = self.path_for_writing(key)? else {
                 if tries < TRIES_AGAINST_DELETIONS { continue } else { return Err(vanished()) }
@@ -57,7 +53,7 @@ impl Root {
             match self.move_to(&target, key, &mut unfinished, condition)? {
                 Ok(()) => break target,
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    // No writer wrote this as an object, and no later write can succeed.
+                    // The target is a directory, so no later write can succeed.
                     if target.is_dir() {
                         return Err(fault(ErrorKind::IsADirectory.into()));
                     }
@@ -78,8 +74,7 @@ impl Root {
         Ok(PutIf::Stored { etag: read::etag_of_bytes(bytes, &metadata) })
     }
 
-    /// Moves the file to its path. Returns the error `AlreadyExists` if the condition does not
-    /// hold.
+    /// Returns the error `AlreadyExists` if the condition does not hold.
     fn move_to(
         &self,
         target: &Path,
@@ -105,7 +100,6 @@ impl Root {
         }
     }
 
-    /// Removes an object if it exists, and its directories if they become empty.
     pub(super) fn delete(&self, key: &str) -> Result<(), StorageError> {
         let shown = self.path.join(key);
         let fault = |error: io::Error| io_error::from_io("delete", &shown, &error);
@@ -128,7 +122,6 @@ impl Root {
         Ok(())
     }
 
-    /// Returns true if the object exists. Returns an error for a path outside the root.
     fn has_object(&self, key: &str) -> Result<bool, StorageError> {
         let path = self.path.join(key);
         let (Ok(root), Some(parent)) = (self.path.canonicalize(), path.parent()) else {

@@ -7,7 +7,6 @@ use std::{
 
 use crate::error::{StorageError, StorageErrorKind};
 
-/// Classifies an I/O error at the path `place`.
 pub(super) fn from_io(action: &'static str, place: &Path, error: &Error) -> StorageError {
     let (kind, remedy) = match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory if action == "read" => {
@@ -46,7 +45,6 @@ pub(super) fn from_io(action: &'static str, place: &Path, error: &Error) -> Stor
     StorageError::new(kind, action, place, format!("{error}{remedy}"))
 }
 
-/// Returns the error for a path that leads outside the store through a symbolic link.
 pub(super) fn outside(action: &'static str, place: &Path) -> StorageError {
     StorageError::new(
         StorageErrorKind::Denied,

@@ -18,12 +18,10 @@ use crate::{
 };
 
 /// Up to this size, an object's version is a hash of its bytes, so that it does not depend on
-/// clocks or inodes. Hashing 1 MiB takes a millisecond. Larger objects are archives, which are
-/// never replaced.
+/// clocks or inodes.
 const HASHED_BYTES: u64 = 1 << 20;
 
 impl Root {
-    /// Checks that the directory exists and can be read.
     pub(super) fn check(&self) -> Result<(), StorageError> {
         let Err(error) = fs::read_dir(&self.path) else { return Ok(()) };
         let place = self.path.display().to_string();
@@ -85,7 +83,6 @@ impl Root {
         let file = File::open(&real).map_err(fault)?;
         let metadata = file.metadata().map_err(fault)?;
         if !metadata.is_file() {
-            // A directory is not an object, as on S3.
             return Err(StorageError::new(
                 StorageErrorKind::NotFound,
                 "read",
@@ -108,8 +105,8 @@ impl Root {
         io_error::from_io("read", path, error)
     }
 
-    /// Returns the path for writing `key`. Creates its directory, and checks that it is inside the
-    /// root. `None` if a concurrent deletion removed the directory again.
+    /// Creates the directory of `key`, and checks that it is inside the root. `None` if a
+    /// concurrent deletion removed the directory again.
     pub(super) fn path_for_writing(&self, key: &str) -> Result<Option<PathBuf>, StorageError> {
         let path = self.path.join(key);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -130,8 +127,6 @@ impl Root {
         }
     }
 
-    /// Returns the real path of `folder`, and creates the directory if it is missing. `None` if it
-    /// is outside the root.
     fn make_folder(&self, standing: &Path, folder: &Path) -> std::io::Result<Option<PathBuf>> {
         if !self.is_inside(standing)? {
             return Ok(None);
@@ -140,18 +135,15 @@ impl Root {
         Ok(if self.is_inside(folder)? { Some(folder.canonicalize()?) } else { None })
     }
 
-    /// Returns true if an existing path is inside the root after resolving links.
     fn is_inside(&self, path: &Path) -> std::io::Result<bool> {
         Ok(path.canonicalize()?.starts_with(self.path.canonicalize()?))
     }
 }
 
-/// Returns true if `folder` or one of its parents is a file, so the directory cannot exist.
 fn has_file_in(folder: &Path) -> bool {
     folder.ancestors().any(|ancestor| ancestor.exists() && !ancestor.is_dir())
 }
 
-/// Returns the version of a file from its bytes.
 pub(super) fn etag_of_bytes(bytes: &[u8], metadata: &Metadata) -> String {
     if metadata.len() > HASHED_BYTES {
         metadata_etag(metadata)
@@ -160,7 +152,6 @@ pub(super) fn etag_of_bytes(bytes: &[u8], metadata: &Metadata) -> String {
     }
 }
 
-/// Returns the version of an open file. Reads the file from its start if it is small.
 fn etag_of(file: File, metadata: &Metadata) -> std::io::Result<String> {
     if metadata.len() > HASHED_BYTES {
         return Ok(metadata_etag(metadata));
@@ -168,9 +159,9 @@ fn etag_of(file: File, metadata: &Metadata) -> std::io::Result<String> {
     Ok(etag_of_bytes(&read_exactly(file, metadata.len())?, metadata))
 }
 
-/// Returns the version of a large file. A file is replaced rather than changed, so two versions
-/// that exist at the same time have different inodes. The hash does not include the change time,
-/// because removing the temporary name changes it.
+/// A file is replaced rather than changed, so two versions that exist at the same time have
+/// different inodes. The hash does not include the change time, because removing the temporary name
+/// changes it.
 fn metadata_etag(metadata: &Metadata) -> String {
     let (seconds, nanoseconds) = (metadata.mtime(), metadata.mtime_nsec());
     let facts = format!("{} {seconds} {nanoseconds} {}", metadata.len(), metadata.ino());

@@ -1,10 +1,10 @@
 //! Unfinished files and locks of a directory store.
 //!
 //! Unfinished files (`new-<uuid>`) and lock files are in `.everytab-store/` below the root. All
-//! locks are flock(2), so the kernel releases them whenever their process exits. A writer holds the
-//! shared lock of `lock-staging` while it creates and locks its `new-` file. The cleaner holds this
-//! lock exclusively while it checks these files. An unlocked `new-` file therefore belongs to a
-//! dead writer, and the cleaner removes it regardless of its age.
+//! locks are flock(2), so the kernel releases them when their process exits. A writer holds the
+//! shared lock of `lock-staging` while it creates and locks its `new-` file, and the cleaner holds
+//! it exclusively while it checks these files. An unlocked `new-` file therefore belongs to a dead
+//! writer, and the cleaner removes it regardless of its age.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -15,11 +15,10 @@ use std::{
 use crate::key::RESERVED_FOLDER;
 
 const UNFINISHED: &str = "new-";
-/// Number of lock files. Writers whose keys share a lock file wait for each other. With 64 files
-/// this is rare within one process.
+/// Number of lock files. Writers whose keys share a lock file wait for each other.
 const KEY_LOCKS: u64 = 64;
 
-/// An unfinished file. Dropping it removes the file, unless the file was moved to its path.
+/// Dropping it removes the file, unless the file was moved to its path.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     pub(super) file: File,
@@ -28,7 +27,6 @@ pub(super) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Creates the staging directory if it is missing, and an empty locked file in this directory.
     pub(super) fn create(root: &Path) -> io::Result<Self> {
         let folder = root.join(RESERVED_FOLDER);
         fs::create_dir_all(&folder)?;
@@ -41,15 +39,14 @@ impl Unfinished {
         Ok(unfinished)
     }
 
-    /// Moves the file to `target`. Replaces any file there.
     pub(super) fn replace(&mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.moved = true;
         Ok(())
     }
 
-    /// Moves the file to `target`, or returns `AlreadyExists` if the target exists. The caller
-    /// holds the key's lock, so this is also safe on file systems without hard links.
+    /// Moves the file to `target`, or returns `AlreadyExists`. The caller holds the key's lock, so
+    /// this is also safe on file systems without hard links.
     pub(super) fn create_at(&mut self, target: &Path) -> io::Result<()> {
         match fs::hard_link(&self.path, target) {
             Ok(()) => Ok(()), // The first name is removed when this value is dropped.
@@ -64,8 +61,7 @@ impl Unfinished {
     }
 }
 
-/// Returns true for the errors of file systems without hard links: FAT, and some network and FUSE
-/// file systems.
+/// FAT and some network and FUSE file systems have no hard links.
 fn lacks_hard_links(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -82,8 +78,8 @@ impl Drop for Unfinished {
     }
 }
 
-/// Locks the key's lock file: waits until no other writer, in any process, is changing a key that
-/// shares it. Dropping the returned file releases the lock.
+/// Waits until no other writer, in any process, is changing a key that shares the lock file.
+/// Dropping the returned file releases the lock.
 pub(super) fn lock_key(root: &Path, key: &str) -> io::Result<File> {
     let group = key.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let name = format!("lock-{:02}", group % KEY_LOCKS);
@@ -96,8 +92,8 @@ fn open_lock(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Removes the unfinished files of dead writers. Does nothing without write permission, because a
-/// reader may lack it.
+/// Removes the unfinished files of dead writers. A reader may lack write permission, so errors are
+/// ignored.
 pub(super) fn clean(root: &Path) {
     let folder = root.join(RESERVED_FOLDER);
     let Ok(staging_lock) =
@@ -105,7 +101,6 @@ pub(super) fn clean(root: &Path) {
     else {
         return;
     };
-    // A writer is creating a file now. The next call that opens the store cleans up.
     if staging_lock.try_lock().is_err() {
         return;
     }

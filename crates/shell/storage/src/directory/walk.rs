@@ -17,13 +17,12 @@ use tokio::sync::mpsc;
 
 use crate::{directory::io_error, error::StorageError, key::RESERVED_FOLDER, store::ObjectInfo};
 
-/// Number of objects that the walking thread sends at once. 1,000 objects take about 100 KB. With
-/// fewer, waking the reader would take longer than listing.
+/// Number of objects that the walking thread sends at once. With fewer, waking the reader would
+/// take longer than listing.
 const BATCH: usize = 1000;
 
 type Batch = Result<Vec<ObjectInfo>, StorageError>;
 
-/// Streams the objects whose keys start with `prefix`. The walk stops when the stream is dropped.
 pub(super) fn list(
     root: PathBuf,
     prefix: String,
@@ -52,7 +51,6 @@ pub(super) fn list(
     .boxed()
 }
 
-/// Walks below the deepest directory that the prefix names.
 fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), StorageError> {
     let start = prefix.rfind('/').map_or("", |slash| &prefix[..=slash]);
     // The prefix's directory may be reached through a link, but directories below it may not.
@@ -61,7 +59,6 @@ fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), S
     {
         return Err(io_error::outside("list", &root.join(start)));
     }
-    // A stack of keys to visit. A directory ends with a slash.
     let mut waiting = children(root, start)?;
     let mut batch = Vec::new();
     while let Some(key) = waiting.pop() {
@@ -78,7 +75,6 @@ fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), S
                 batch.push(ObjectInfo { key, size: found.len(), etag: None });
             }
             Ok(_) => {}
-            // The object was deleted after its directory was read.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(io_error::from_io("list", &root.join(&key), &error)),
         }
@@ -86,7 +82,6 @@ fn walk(root: &Path, prefix: &str, sender: &mpsc::Sender<Batch>) -> Result<(), S
             return Ok(());
         }
     }
-    // Sending fails only if the reader was dropped.
     let _ = sender.blocking_send(Ok(batch));
     Ok(())
 }

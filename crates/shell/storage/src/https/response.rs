@@ -1,7 +1,4 @@
 //! Reads a web server's response and checks it against the request.
-//!
-//! Invariants: memory never holds more bytes than were requested. A response with another range is
-//! an error.
 
 use std::ops::Range;
 
@@ -17,32 +14,26 @@ use crate::{
     store::{starts_past_the_end, too_large},
 };
 
-/// Maximum bytes before the range that are read and discarded if a server ignores `Range`. 8 MiB
-/// take a second on an ordinary connection, and cover reads near the start of a file.
+/// Maximum bytes before the range that are read and discarded if a server ignores `Range`.
 const MAX_SKIPPED_BYTES: u64 = 8 << 20;
 
-/// The bytes of an object that a request should return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Head,
     Whole {
         most: u64,
     },
-    /// A range that is not empty.
+    /// The range is not empty.
     Range(Range<u64>),
 }
 
-/// The checked response to a request.
 #[derive(Debug)]
 pub(super) struct ObjectResponse {
-    /// The body. Empty for a HEAD request.
     pub(super) bytes: Bytes,
-    /// The object's length for a HEAD request, otherwise the number of bytes.
     pub(super) size: u64,
     pub(super) etag: Option<String>,
 }
 
-/// Reads a response with status 200 or 206.
 pub(super) async fn read(
     place: &str,
     response: Response,
@@ -54,7 +45,7 @@ pub(super) async fn read(
     let bytes = match wanted {
         Wanted::Head => {
             let size = announced.ok_or_else(|| {
-                let cause = "the server does not tell its length";
+                let cause = "the response has no Content-Length";
                 StorageError::new(StorageErrorKind::Other, "read", place, cause)
             })?;
             return Ok(ObjectResponse { bytes: Bytes::new(), size, etag });
@@ -74,8 +65,8 @@ pub(super) async fn read(
     Ok(ObjectResponse { size: bytes.len() as u64, bytes, etag })
 }
 
-/// Returns the bytes of a range. If a server ignores `Range` and responds with status 200, the
-/// bytes before the range are discarded, if they are few.
+/// If a server ignores `Range` and responds with status 200, the bytes before the range are
+/// discarded, if they are few.
 async fn read_range(
     place: &str,
     response: Response,
@@ -100,21 +91,19 @@ async fn read_range(
         let expected = last.saturating_sub(first).saturating_add(1).min(length);
         let bytes = collect(place, response, 0, length).await?;
         if bytes.len() as u64 != expected {
-            let cause = format!("{} of {expected} bytes came; try again", bytes.len());
+            let cause = format!("received {} of {expected} bytes; try again", bytes.len());
             return Err(fault(StorageErrorKind::Unreachable, cause));
         }
         Ok(bytes)
     }
 }
 
-/// Parses the first and the last byte of a `Content-Range` such as `bytes 0-99/1234`.
 fn parse_content_range(header: &str) -> Option<(u64, u64)> {
     let (range, _) = header.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;
     Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
 }
 
-/// Returns up to `most` bytes after the first `skipped` bytes. Does not read any further.
 async fn collect(
     place: &str,
     response: Response,

@@ -20,10 +20,9 @@ use aws_sdk_s3::{
 
 use crate::{aws_error::CONDITIONAL_CONFLICT, settings::StoreSettings};
 
-/// The default region, which is the region of Common Crawl's bucket.
+/// The region of Common Crawl's bucket.
 const DEFAULT_REGION: &str = "us-east-1";
 
-/// Builds a client from the settings and the environment. Also returns its credentials provider.
 pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCredentialsProvider>) {
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .retry_config(retries(settings))
@@ -71,8 +70,7 @@ pub(super) async fn build(settings: &StoreSettings) -> (Client, Option<SharedCre
     (Client::from_conf(builder.build()), shared.credentials_provider())
 }
 
-/// Returns the SDK's retry settings. With an adaptive rate, each attempt needs a permit, so the SDK
-/// does not retry and the store does.
+/// With an adaptive rate, each attempt needs a permit, so the store retries instead of the SDK.
 fn retries(settings: &StoreSettings) -> RetryConfig {
     if settings.rate.is_some() {
         return RetryConfig::disabled();
@@ -91,8 +89,7 @@ fn timeouts(settings: &StoreSettings) -> TimeoutConfig {
         .build()
 }
 
-/// Sends this program's User-Agent in every request instead of the SDK's. Signatures do not cover
-/// this field.
+/// Replaces the SDK's User-Agent. Signatures do not cover this field.
 #[derive(Debug)]
 struct UserAgent(String);
 
@@ -112,9 +109,8 @@ impl Intercept for UserAgent {
     }
 }
 
-/// Extends the SDK's retries, which cover the statuses 500, 502, 503 and 504. Adds the statuses
-/// that compatible stores and proxies send under load, and S3's 409 for conflicting conditional
-/// puts.
+/// The SDK retries the statuses 500, 502, 503 and 504. This adds the statuses that compatible
+/// stores and proxies send under load, and S3's 409 for conflicting conditional puts.
 #[derive(Debug)]
 struct OverloadIsTransient;
 

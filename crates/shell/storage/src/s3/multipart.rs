@@ -1,5 +1,5 @@
-//! Uploads large objects in parts. Invariant: an incomplete upload is aborted, even if the caller
-//! stops waiting for it, because S3 charges for its invisible parts.
+//! Uploads large objects in parts. An incomplete upload is aborted, even if the caller stops
+//! waiting for it, because S3 charges for its invisible parts.
 
 use std::{
     io::SeekFrom,
@@ -21,16 +21,13 @@ use crate::{
     store::PutOptions,
 };
 
-/// Objects up to this size are written by one PUT, and larger objects in parts of this size. With
-/// [`PARTS_IN_FLIGHT`], an upload holds at most 48 MiB in memory.
+/// Objects up to this size are written by one PUT, and larger objects in parts.
 pub(super) const PART_BYTES: u64 = 16 << 20;
 /// S3's limit on the number of parts. Files over 156 GiB have larger parts.
 const MAX_PARTS: u64 = 10_000;
-/// Parts that are uploaded concurrently, and are therefore in memory. With three parts, the
-/// connection is busy while one part waits for its response.
+/// Parts that are uploaded concurrently, and are therefore in memory.
 const PARTS_IN_FLIGHT: usize = 3;
 
-/// The source of an upload's bytes. A part is read when its upload starts.
 #[derive(Debug)]
 pub(super) enum UploadSource {
     Bytes(Bytes),
@@ -84,7 +81,6 @@ fn unreadable(path: &Path, error: &std::io::Error) -> StorageError {
 }
 
 impl Bucket {
-    /// Uploads in parts. The object becomes visible with the last request.
     pub(super) async fn put_parts(
         &self,
         key: &str,
@@ -156,7 +152,7 @@ impl Bucket {
         index: u64,
         range: Range<u64>,
     ) -> Result<CompletedPart, StorageError> {
-        // At most MAX_PARTS, so this always fits.
+        // There are at most MAX_PARTS parts, so the number always fits.
         let number = i32::try_from(index.saturating_add(1)).unwrap_or(i32::MAX);
         let bytes = source.read(range).await?;
         let sent = self
@@ -181,14 +177,12 @@ impl Bucket {
     }
 }
 
-/// An upload that S3 has created.
 #[derive(Debug)]
 struct Upload {
     client: Client,
     bucket: String,
     key: String,
     id: String,
-    /// True until the upload is completed or aborted.
     open: bool,
 }
 

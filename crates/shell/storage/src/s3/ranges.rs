@@ -2,10 +2,9 @@
 //! million records, and for one request the SDK uses more CPU time than parsing a page takes
 //! (`docs/decisions/0014-ranges-without-the-sdk.md`).
 //!
-//! Invariants: the result is exactly the range, cut at the end of the object, or an error. After an
-//! error the SDK requests the range again, so that retries, waits and errors are the same as for
-//! other requests. Credentials and the endpoint come from the SDK. This module never prints a
-//! secret.
+//! The result is exactly the range, cut at the end of the object, or an error. After an error the
+//! SDK requests the range again, so that retries, waits and errors are the same as for other
+//! requests.
 
 use std::{
     fmt,
@@ -37,7 +36,6 @@ use crate::{
 /// Credentials are renewed this long before they expire, as in the SDK.
 const BEFORE_EXPIRY: Duration = Duration::from_secs(10);
 
-/// Why a range was not received, which determines when the SDK requests it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SdkRetry {
     /// The response is an error or contains other bytes. The SDK requests the range immediately.
@@ -48,12 +46,9 @@ pub(super) enum SdkRetry {
     AfterWait,
 }
 
-/// Reads ranges of one bucket's objects.
 pub(super) struct Ranges {
     client: reqwest::Client,
-    /// The base URL of the bucket's objects, which ends with a slash.
     base: Url,
-    /// The `Host` field.
     host: String,
     scope: Scope,
     credentials: Option<SharedCredentialsProvider>,
@@ -72,8 +67,7 @@ impl fmt::Debug for Ranges {
 }
 
 impl Ranges {
-    /// Takes endpoint, region and credentials from the SDK. `None` if the SDK signs requests for
-    /// this bucket in a way that is not implemented here.
+    /// `None` if the SDK signs requests for this bucket in a way that is not implemented here.
     pub(super) async fn of(
         sdk: &Client,
         credentials: Option<SharedCredentialsProvider>,
@@ -112,7 +106,6 @@ impl Ranges {
         Some(Self { client, base, host, scope, credentials, key: Mutex::new(None) })
     }
 
-    /// Returns the bytes of a non-empty range.
     pub(super) async fn read(&self, key: &str, range: &Range<u64>) -> Result<Bytes, SdkRetry> {
         let path = format!("{}{}", self.base.path(), path_encoded(key));
         let mut address = self.base.clone();
@@ -149,8 +142,7 @@ impl Ranges {
         }
     }
 
-    /// Returns the day's signing key. Derives it once per day, and again when the credentials
-    /// change.
+    /// Derives the signing key once per day, and again when the credentials expire or are rejected.
     async fn signer(&self, now: SystemTime) -> Option<Arc<Signer>> {
         let day = basic_time(now)?.get(..8)?.to_owned();
         let mut known = self.key.lock().await;
@@ -176,7 +168,7 @@ impl Ranges {
     }
 }
 
-/// Returns region and service from a presigned URL. `None` unless it uses Signature Version 4.
+/// `None` unless the presigned URL uses Signature Version 4.
 fn scope_of(link: &Url) -> Option<Scope> {
     let value = |wanted: &str| {
         link.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned())
@@ -190,14 +182,12 @@ fn scope_of(link: &Url) -> Option<Scope> {
     Some(Scope { region, service })
 }
 
-/// Formats a time in ISO 8601's basic format, such as `20260131T235959Z`.
 fn basic_time(now: SystemTime) -> Option<String> {
     let seconds = now.duration_since(UNIX_EPOCH).ok()?.as_secs();
     let time = DateTime::from_secs(i64::try_from(seconds).ok()?).fmt(DateTimeFormat::DateTime);
     Some(time.ok()?.replace(['-', ':'], ""))
 }
 
-/// Returns the bytes of a response if its header fields match the range.
 async fn whole(response: Response, range: &Range<u64>) -> Result<Bytes, SdkRetry> {
     let field = |name| response.headers().get(name)?.to_str().ok();
     let named =

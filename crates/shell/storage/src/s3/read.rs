@@ -18,7 +18,6 @@ use crate::{
 };
 
 impl Bucket {
-    /// Returns size and version of an object. `None` if it does not exist.
     pub(super) async fn head(&self, key: &str) -> Result<Option<ObjectInfo>, StorageError> {
         let sent = self.client.head_object().bucket(&self.name).key(self.full(key)?).send().await;
         match sent {
@@ -34,7 +33,6 @@ impl Bucket {
         }
     }
 
-    /// Returns the whole object, or the given non-empty range.
     pub(super) async fn fetch(
         &self,
         key: &str,
@@ -111,7 +109,7 @@ impl Bucket {
             bytes.extend_from_slice(&chunk);
         }
         if output.content_length.is_some() && bytes.len() as u64 != expected {
-            let cause = format!("{} of {expected} bytes came", bytes.len());
+            let cause = format!("received {} of {expected} bytes", bytes.len());
             return Err(self.broke_off(key, &cause));
         }
         Ok(bytes.freeze())
@@ -126,8 +124,8 @@ impl Bucket {
         )
     }
 
-    /// Streams the objects whose keys start with `prefix`, in pages of 1,000. Each page is fetched
-    /// when the caller has consumed the previous one.
+    /// Lists pages of 1,000 objects. Each page is fetched when the caller has consumed the previous
+    /// one.
     pub(super) fn list_pages(
         &self,
         prefix: &str,

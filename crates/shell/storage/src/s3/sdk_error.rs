@@ -22,7 +22,6 @@ pub(super) fn is_precondition<E: ProvideErrorMetadata>(error: &SdkError<E, HttpR
         || code == CONDITIONAL_CONFLICT
 }
 
-/// Classifies a failed call.
 pub(super) fn from_sdk<E>(
     action: &'static str,
     place: &str,
@@ -41,8 +40,7 @@ where
         SdkError::DispatchFailure(failure) => {
             let cause = failure.as_connector_error().map(|cause| describe(cause));
             let cause = cause.unwrap_or_default();
-            // The SDK loads credentials while it sends the request, so missing credentials are
-            // reported here.
+            // The SDK loads credentials while it sends the request.
             if cause.contains("credential") {
                 return no_credentials(action, place);
             }

@@ -1,23 +1,18 @@
 //! AWS Signature Version 4 for a GET request with a range.
-//!
-//! This module does not depend on the source of the keys, or on how requests are sent.
 
 use std::fmt::Write;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of an empty body, because a GET has none.
 const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// The region and service that a signing key is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Scope {
     pub(super) region: String,
     pub(super) service: String,
 }
 
-/// A signing key for one day, region and service.
 pub(super) struct SigningKey {
     key_id: String,
     token: Option<String>,
@@ -26,7 +21,6 @@ pub(super) struct SigningKey {
     key: [u8; 32],
 }
 
-/// A signature's header fields.
 pub(super) struct Signed<'a> {
     pub(super) authorization: String,
     pub(super) content_sha256: &'static str,
@@ -34,7 +28,7 @@ pub(super) struct Signed<'a> {
 }
 
 impl SigningKey {
-    /// Derives the key for a `day`, such as `20260131`.
+    /// A `day` is written like `20260131`.
     pub(super) fn derive(
         key_id: &str,
         secret: &str,
@@ -60,8 +54,7 @@ impl SigningKey {
         &self.day
     }
 
-    /// Signs a GET of the percent-encoded `path` with a `Range` field. `time` is on the key's day,
-    /// in the form `20260131T235959Z`.
+    /// `time` is on the key's day, in the form `20260131T235959Z`. `path` is percent-encoded.
     pub(super) fn sign(&self, host: &str, path: &str, range: &str, time: &str) -> Signed<'_> {
         let mut names = "host;range;x-amz-content-sha256;x-amz-date".to_owned();
         let mut fields = format!(
@@ -86,7 +79,6 @@ impl SigningKey {
     }
 }
 
-/// Encodes an S3 key as a URL path. Percent-encodes all bytes except unreserved ones and slashes.
 pub(super) fn path_encoded(key: &str) -> String {
     let mut path = String::with_capacity(key.len());
     for byte in key.bytes() {
@@ -95,7 +87,6 @@ pub(super) fn path_encoded(key: &str) -> String {
                 path.push(char::from(byte));
             }
             _ => {
-                // Writing to a string never fails.
                 let _ = write!(path, "%{byte:02X}");
             }
         }

@@ -1,7 +1,6 @@
 //! Reads and removes old versions of a bucket's objects.
 //!
-//! A versioned bucket keeps overwritten and deleted objects until a lifecycle rule removes them. A
-//! bucket that was never versioned has no old versions.
+//! A versioned bucket keeps overwritten and deleted objects until a lifecycle rule removes them.
 
 use bytes::Bytes;
 
@@ -13,7 +12,6 @@ use crate::{
 };
 
 impl Bucket {
-    /// Returns the old versions of the objects whose keys start with `prefix`.
     pub(super) async fn old_versions(&self, prefix: &str) -> Result<Vec<OldVersion>, StorageError> {
         check_prefix(&self.url, prefix)?;
         let full = format!("{}{prefix}", self.prefix);
@@ -55,7 +53,6 @@ impl Bucket {
         }
     }
 
-    /// Returns an old version's bytes.
     pub(super) async fn get_version(&self, old: &OldVersion) -> Result<Bytes, StorageError> {
         let sent = self
             .client
@@ -70,7 +67,6 @@ impl Bucket {
         self.collect(&old.key, None, output).await
     }
 
-    /// Removes old versions permanently.
     pub(super) async fn delete_versions(&self, old: &[OldVersion]) -> Result<(), StorageError> {
         let named: Vec<_> =
             old.iter().map(|old| (old.key.as_str(), Some(old.version.as_str()))).collect();

@@ -14,7 +14,6 @@ use crate::{
 const DELETE_BATCH: usize = 1000;
 
 impl Bucket {
-    /// Writes an object in one request, if the condition holds.
     pub(super) async fn put_once(
         &self,
         key: &str,
@@ -49,13 +48,12 @@ impl Bucket {
         }
     }
 
-    /// Removes objects. Ignores missing ones.
     pub(super) async fn delete_all(&self, keys: &[String]) -> Result<(), StorageError> {
         let named: Vec<_> = keys.iter().map(|key| (key.as_str(), None)).collect();
         self.delete_each(&named).await
     }
 
-    /// Removes objects, or permanently removes the given versions.
+    /// Deletes objects. For a pair with a version, removes this version permanently.
     pub(super) async fn delete_each(
         &self,
         named: &[(&str, Option<&str>)],

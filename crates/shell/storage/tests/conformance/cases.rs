@@ -9,7 +9,7 @@ use super::Place;
 const PLAIN: PutOptions =
     PutOptions { content_type: None, cache_control: None, content_encoding: None };
 
-/// Returns bytes that differ everywhere, so that a shifted range is detected.
+/// The bytes differ everywhere, so that a shifted range is detected.
 pub(crate) fn pattern(length: usize) -> Bytes {
     (0..length).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
 }
@@ -60,7 +60,6 @@ pub(crate) async fn a_put_replaces_and_changes_the_version(place: Place) {
 
 pub(crate) async fn a_missing_object_is_not_found(place: Place) {
     let store = &place.store;
-    // Also with neighbours: where the key is a directory, and below an object.
     for neighbours in [false, true] {
         if neighbours {
             store.put("x/y/z", pattern(3), PLAIN).await.expect("put");
@@ -73,14 +72,13 @@ pub(crate) async fn a_missing_object_is_not_found(place: Place) {
             assert!(error.to_string().contains(&format!("{}/{key}", tail(&place))), "{error}");
             assert!(store.get_range(key, 0..1).await.expect_err("missing").is_not_found());
         }
-        // The S3 server fails if a directory has this name. Another test covers this for
-        // directories.
+        // Delete no other key, because the S3 test server fails to delete a key that is also a
+        // directory.
         store.delete(&["nothing".to_owned()]).await.expect("deleting nothing is no error");
     }
     assert_eq!(store.list_all("").await.expect("list").len(), 1, "the neighbour is still there");
 }
 
-/// Returns the start of an object's name in this store's error messages.
 fn tail(place: &Place) -> String {
     place.store.url().trim_start_matches("file://").to_owned()
 }
@@ -102,12 +100,10 @@ pub(crate) async fn put_if_etag_only_replaces_the_version_that_was_read(place: P
     let store = &place.store;
     let put =
         |etag: &str, bytes| store.put_if("m.json", bytes, Condition::Etag(etag.to_owned()), PLAIN);
-    // The etag has a valid form for S3, but no object has it.
     let unknown = "\"0123456789abcdef0123456789abcdef\"";
     assert_eq!(put(unknown, pattern(1)).await.expect("an answer"), PutIf::PreconditionFailed);
     assert_eq!(store.head("m.json").await.expect("head"), None, "nothing was written");
     let mut etags = Vec::new();
-    // Both small and large, because a directory creates their versions differently.
     for length in [10, 20, 2_000_000, 2_000_000, 30] {
         store.put("m.json", pattern(length + 1), PLAIN).await.expect("put");
         let read = store.get_tagged("m.json").await.expect("get").expect("it is there");
@@ -149,7 +145,6 @@ pub(crate) async fn a_listing_of_thousands_is_complete(place: Place) {
     keys.sort();
     let listed = place.store.list_all("many/").await.expect("list");
     assert_eq!(listed.into_iter().map(|info| info.key).collect::<Vec<_>>(), keys);
-    // A reader may stop at any object.
     let some: Vec<_> = place.store.list("many/").take(1_500).collect().await;
     assert_eq!(some.len(), 1_500);
     assert!(some.iter().all(Result::is_ok));

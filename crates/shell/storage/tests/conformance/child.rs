@@ -11,17 +11,15 @@ use everytab_storage::{PutOptions, StoreSettings, open};
 const URL: &str = "EVERYTAB_STORAGE_TEST_URL";
 const FILE: &str = "EVERYTAB_STORAGE_TEST_FILE";
 const ENDPOINT: &str = "EVERYTAB_STORAGE_TEST_ENDPOINT";
-/// Prefix of the child's result line.
 const RESULT: &str = "put_file: ";
 
-/// Returns the command that writes `file` as the object `k` of the store at `url`.
 pub(crate) fn writer(url: &str, file: &Path, endpoint: Option<&str>) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program is a file"));
     prepare(&mut command, url, file, endpoint);
     command
 }
 
-/// Like [`writer`], but inside a shell that first runs `script`, in which `"$@"` is the writer.
+/// Runs `script` in a shell. In it, `"$@"` is the writer's command.
 pub(crate) fn writer_in_shell(wrapper: &[&str], script: &str, url: &str, file: &Path) -> Command {
     let mut command = Command::new(wrapper[0]);
     command.args(&wrapper[1..]).args(["sh", "-c", script, "sh"]);
@@ -36,7 +34,6 @@ fn prepare(command: &mut Command, url: &str, file: &Path, endpoint: Option<&str>
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
 }
 
-/// Runs a child until it exits, and returns its result line.
 pub(crate) fn result_of(mut command: Command) -> String {
     let output = command.output().expect("the child can be started");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

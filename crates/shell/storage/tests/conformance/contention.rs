@@ -10,7 +10,6 @@ use tokio::task::JoinSet;
 
 use super::{Place, cases::pattern};
 
-/// Opens `count` clients, each with its own connection pool and files.
 async fn clients(place: &Place, count: usize) -> Vec<Arc<dyn Store>> {
     let settings = place
         .server
@@ -119,7 +118,6 @@ pub(crate) async fn readers_see_whole_versions_only(place: Place) {
 }
 
 pub(crate) async fn writers_and_deleters_in_one_directory_do_not_interfere(place: Place) {
-    // A directory store removes a directory with its last object. Writers must not notice.
     let mut tasks = JoinSet::new();
     for number in 0..8 {
         let store = Arc::clone(&place.store);

@@ -27,7 +27,6 @@ fn unfinished(folder: &Path) -> Vec<String> {
 async fn a_killed_writer_leaves_no_object_and_its_file_is_removed() {
     let place = directory().await;
     place.store.put("k", Bytes::from_static(b"old"), PutOptions::default()).await.expect("put");
-    // The file is a pipe, so the test can keep the writer in the middle of the write.
     let pipes = tempfile::TempDir::new().expect("the temporary directory can be written");
     let pipe = pipes.path().join("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().expect("coreutils are here");
@@ -46,7 +45,6 @@ async fn a_killed_writer_leaves_no_object_and_its_file_is_removed() {
 
     let reopened = open(place.store.url(), &StoreSettings::default()).await.expect("open");
     assert_eq!(unfinished(&place.folder), Vec::<String>::new(), "a dead writer's file is swept");
-    // The killed writer's locks are gone.
     let put = reopened.put_if("new", Bytes::new(), Condition::Absent, PutOptions::default()).await;
     assert!(matches!(put, Ok(PutIf::Stored { .. })), "{put:?}");
 }
@@ -100,7 +98,6 @@ async fn no_link_leads_out_of_the_store() {
     place.store.list_all("out/").await.expect_err("outside");
     let listed = place.store.list_all("").await.expect("list");
     assert_eq!(listed.iter().map(|info| info.key.as_str()).collect::<Vec<_>>(), ["a"]);
-    // Writing to a link replaces the link, not its target.
     place.store.put("file", Bytes::from_static(b"ours"), options).await.expect("put");
     let left = fs::read_dir(outside.path()).expect("read").count();
     assert_eq!(left, 1);
@@ -133,7 +130,6 @@ async fn a_full_disk_and_a_read_only_one_are_named() {
     fs::create_dir(&mount).expect("mkdir");
     let file = folder.path().join("file");
     fs::write(&file, vec![7_u8; 3 << 20]).expect("write");
-    // A small file system for the child, in a separate mount namespace.
     let wrapper = ["unshare", "--mount", "--map-root-user"];
     let mounts = |options: &str| {
         let path = mount.display();
@@ -169,7 +165,6 @@ async fn a_directory_of_another_user_is_named() {
     let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
     mode(folder.path(), 0o755).expect("chmod");
     mode(&theirs, 0o555).expect("chmod");
-    // Root may write anywhere, so the child process runs as another user.
     let probe = Command::new("id").arg("-u").output().expect("coreutils are here");
     if probe.stdout.starts_with(b"0\n") {
         writer.uid(65_534).gid(65_534).current_dir("/");

@@ -32,7 +32,6 @@ pub(crate) async fn a_file_of_40_mib_arrives_unchanged(place: Place) {
 }
 
 pub(crate) async fn large_bytes_arrive_unchanged(place: Place) {
-    // The lengths include exactly one part and exactly two parts.
     for length in [16 * MIB - 1, 16 * MIB, 16 * MIB + 1, 32 * MIB] {
         let bytes = pattern(length);
         place.store.put("large", bytes.clone(), PutOptions::default()).await.expect("put");

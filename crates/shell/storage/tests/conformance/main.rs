@@ -1,5 +1,5 @@
-//! One set of cases that every writable store passes: a directory, and S3 (a server that the test
-//! starts).
+//! One set of cases that every writable store passes: a directory, and an S3 server that the test
+//! starts.
 
 #![allow(clippy::panic)] // Failing loudly is what tests are for.
 
@@ -16,10 +16,8 @@ use everytab_storage::{AccessKey, Store, StoreSettings, open};
 use everytab_testbed::s3::S3Server;
 use tempfile::TempDir;
 
-/// A new, empty store, and everything that must live as long as it.
 struct Place {
     store: Arc<dyn Store>,
-    /// The directory with the bytes, to inspect or change them without the store.
     folder: PathBuf,
     _folder: TempDir,
     server: Option<S3Server>,

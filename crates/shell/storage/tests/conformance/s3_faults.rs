@@ -1,5 +1,5 @@
 //! Faults that only affect S3: wrong or missing keys, missing buckets, unreachable or silent
-//! endpoints, and abandoned uploads. Also tests prefixes in one bucket.
+//! endpoints, and abandoned uploads.
 
 use std::time::Duration;
 
@@ -12,7 +12,6 @@ use everytab_storage::{
 
 use super::{bucket, cases::pattern, child, s3_settings};
 
-/// Makes every call of a store except `head` and `check`, and returns the errors.
 async fn every_error(store: &dyn Store) -> Vec<StorageError> {
     let options = PutOptions::default();
     let file = tempfile::NamedTempFile::new().expect("the temporary directory can be written");
@@ -90,7 +89,6 @@ async fn an_unreachable_endpoint_is_named_and_retryable() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_endpoint_ends_by_the_time_limit() {
-    // The listener accepts connections but never responds.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
     let address = listener.local_addr().expect("a bound socket has an address");
     let settings = StoreSettings {
@@ -103,7 +101,6 @@ async fn a_silent_endpoint_ends_by_the_time_limit() {
     assert_eq!(error.kind(), StorageErrorKind::Unreachable, "{error}");
 }
 
-/// Returns the server's files of unfinished uploads and writes.
 fn unfinished(folder: &std::path::Path) -> Vec<String> {
     let parent = folder.parent().expect("a bucket lies in the server's folder");
     let entries = std::fs::read_dir(parent).expect("the server's folder");

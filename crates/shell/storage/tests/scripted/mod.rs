@@ -20,7 +20,6 @@ use tokio::{
 pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) path: String,
-    /// Header fields, with names in lower case.
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: Vec<u8>,
 }
@@ -44,7 +43,6 @@ impl Reply {
         self
     }
 
-    /// Returns the body, or the range of it that the request specifies.
     pub(crate) fn ranged(request: &Request, body: &[u8]) -> Self {
         let asked = request.headers.get("range").and_then(|value| value.strip_prefix("bytes="));
         let Some((first, last)) = asked.and_then(|range| range.split_once('-')) else {
@@ -71,7 +69,6 @@ struct Script {
     held_until: usize,
 }
 
-/// A running server, which stops when dropped.
 pub(crate) struct Scripted {
     pub(crate) address: SocketAddr,
     script: Arc<Script>,
@@ -79,8 +76,6 @@ pub(crate) struct Scripted {
 }
 
 impl Scripted {
-    /// Starts a server. `answer` gets the number of earlier requests to the same path, and the
-    /// request.
     pub(crate) async fn start(
         answer: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static,
     ) -> Self {
@@ -134,7 +129,6 @@ impl Script {
         })
         .await;
         if self.held_until > 0 {
-            // Wait, so that one request too many would be noticed.
             tokio::time::sleep(Duration::from_millis(30)).await;
         }
     }

@@ -18,7 +18,6 @@ fn rate_limited(retry_after: Option<u64>) -> HostResult {
     HostResult::Responded { took: seconds(0), is_rate_limited: true, retry_after }
 }
 
-/// Returns the time until the next request may start.
 fn free_in(host: &HostDelay, settings: &DelaySettings, now: Instant) -> Duration {
     host.free_at(settings).map_or(Duration::ZERO, |at| at.saturating_duration_since(now))
 }
