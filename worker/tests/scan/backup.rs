@@ -70,7 +70,7 @@ fn a_scan_restored_from_a_directory_or_s3_equals_the_original() {
         let made = run(database.owner(&["backup", "--to", &place])).expect_code(0);
         assert_eq!(made.stdout, format!("{place}/backup.json\n"));
         let whole = verify(&database, &place).expect_code(0);
-        assert!(whole.stderr.contains("the backup is whole"), "{}", whole.stderr);
+        assert!(whole.stderr.contains("the backup is intact"), "{}", whole.stderr);
         assert_eq!(whole.stdout, "");
 
         // Restore into an empty database and other directories, twice: the second time changes
@@ -153,7 +153,7 @@ fn assert_killed_backup_continues(to: &str, held: (&'static str, &'static str)) 
     proxy.release();
     assert!(held_by("backup.json").is_empty());
     let unfinished = run(database.owner(&["restore", "--verify", "--from", &to])).expect_code(1);
-    assert!(unfinished.stderr.contains("no whole backup"), "{}", unfinished.stderr);
+    assert!(unfinished.stderr.contains("no complete backup"), "{}", unfinished.stderr);
     let again = run(database.owner(&["backup", "--to", &to])).expect_code(0);
     assert!(again.stderr.contains("dumped already"), "{}", again.stderr);
     let line = again.stderr.lines().find(|line| line.starts_with("objects: ")).unwrap();
@@ -259,7 +259,7 @@ fn an_object_that_was_lost_before_the_backup_is_found_through_the_rows() {
     fs::remove_file(dir.join("site/manifest.json")).unwrap();
     run(database.owner(&["backup", "--to", &place])).expect_code(0);
     let found = verify(&database, &place).expect_code(1);
-    assert!(found.stdout.contains("tabs/1.json was not there when"), "{}", found.stdout);
+    assert!(found.stdout.contains("tabs/1.json did not exist when"), "{}", found.stdout);
 }
 
 #[test]
@@ -293,8 +293,8 @@ fn backup_and_restore_report_errors_in_one_line() {
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     says(database.owner(&["backup"]), 2, "--to");
     says(database.owner(&["backup", "--to", "ftp://x/y"]), 1, "the scheme is unknown");
-    says(database.owner(&["restore", "--from", &place]), 1, "no whole backup");
-    says(database.owner(&["restore", "--verify", "--from", &place]), 1, "no whole backup");
+    says(database.owner(&["restore", "--from", &place]), 1, "no complete backup");
+    says(database.owner(&["restore", "--verify", "--from", &place]), 1, "no complete backup");
     says(
         database.owner(&["restore", "--verify", "--from", &place, "--site", "file:///x"]),
         2,
@@ -309,7 +309,7 @@ fn backup_and_restore_report_errors_in_one_line() {
     run(database.owner(&["backup", "--to", &place])).expect_code(0);
     // Another scan's backup and a damaged list must not be overwritten.
     let other = finished_scan(&internet, Stores::folders(&internet, &dir.join("other")));
-    says(other.owner(&["backup", "--to", &place]), 1, "holds a backup of scan");
+    says(other.owner(&["backup", "--to", &place]), 1, "contains a backup of scan");
     let list = dir.join("backup/backup.json");
     let text = fs::read_to_string(&list).unwrap();
     fs::write(&list, text.replacen("site/", "sitE/", 1)).unwrap();

@@ -124,7 +124,7 @@ fn a_restored_crawl_continues_to_its_end_in_another_server() {
     first.kill();
     let mut verify = database.owner(&["restore", "--verify", "--from", &place]);
     verify.env_remove("DATABASE_URL");
-    assert!(run(verify).expect_code(0).stderr.contains("the backup is whole"));
+    assert!(run(verify).expect_code(0).stderr.contains("the backup is intact"));
 
     let server = PrivatePostgres::start_for_tests().unwrap();
     let restored = Database::on(&server, &internet, Stores::folders(&internet, dir));
@@ -254,7 +254,7 @@ fn doctor_reports_what_a_crawl_is_missing() {
     std::fs::remove_dir_all(&store).ok();
     std::fs::write(&store, "").unwrap();
     says(&[
-        "FAIL  slots            0 of 256 held; slots 7 died with several holders",
+        "FAIL  slots            0 of 256 held; slots 7 lost several workers in a row",
         "FAIL  crawl store",
     ]);
 }

@@ -291,7 +291,7 @@ fn an_overly_broad_pattern_or_a_malformed_list_line_removes_nothing_and_is_named
         }
     }
     let excluded = run(world.database.owner(&["scan", "exclude", "*"])).expect_code(2);
-    assert!(excluded.stderr.contains("\"*\" is no hostname"), "{}", excluded.stderr);
+    assert!(excluded.stderr.contains("\"*\" is not a hostname"), "{}", excluded.stderr);
 
     let list = Path::new(&world.private()).join("blocklist.txt");
     fs::create_dir_all(world.private()).unwrap();

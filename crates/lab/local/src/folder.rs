@@ -1,8 +1,5 @@
-//! A local installation's directory with its private Postgres. This module also builds the workers'
-//! command line.
-//!
-//! The directory is not changed before its lock is held, because another process may be using it.
-//! This module does not depend on the workers' jobs.
+//! A local installation's directory with its private Postgres. Nothing in it changes before its
+//! lock is held.
 
 use std::path::{Path, PathBuf};
 
@@ -13,29 +10,18 @@ use url::Url;
 
 use crate::worker_processes::WorkerStart;
 
-/// The database's name in the private Postgres.
 const DATABASE: &str = "everytab";
-/// The private Postgres's directory, below the local directory.
 const POSTGRES: &str = "postgres";
-/// The workers' database role.
 const WORKER_ROLE: &str = "everytab_worker";
 
-/// A local directory with its private Postgres.
 #[derive(Debug)]
 pub(crate) struct LocalFolder {
     dir: PathBuf,
-    /// The path as written in the options.
     named_dir: PathBuf,
     postgres: PrivatePostgres,
 }
 
 impl LocalFolder {
-    /// Opens the directory and starts its Postgres. Call this on a thread that lives until the work
-    /// is finished, because the server stops with its thread.
-    ///
-    /// # Errors
-    /// Returns an error if the directory is not writable, another process uses it, or Postgres is
-    /// not installed.
     pub(crate) fn open(named_dir: &Path) -> Result<Self, OperationError> {
         let about = |error: std::io::Error| {
             OperationError::new(format!("--dir {}: {error}", named_dir.display()))
@@ -54,10 +40,6 @@ impl LocalFolder {
         Ok(Self { dir, named_dir: named_dir.to_owned(), postgres })
     }
 
-    /// Stops Postgres.
-    ///
-    /// # Errors
-    /// Returns an error if it does not stop.
     pub(crate) fn close(self) -> Result<(), OperationError> {
         Ok(self.postgres.stop()?)
     }
@@ -66,7 +48,6 @@ impl LocalFolder {
         &self.dir
     }
 
-    /// Returns the path as written in the options.
     pub(crate) fn named_dir(&self) -> &Path {
         &self.named_dir
     }
@@ -75,15 +56,10 @@ impl LocalFolder {
         self.postgres.url(DATABASE, role)
     }
 
-    /// Returns the server's log file if the server has stopped. `None` while it is running.
     pub(crate) fn log_of_ended_server(&self) -> Option<&Path> {
         (!self.postgres.is_running()).then(|| self.postgres.log_file())
     }
 
-    /// Creates and migrates the database, connects to it as its owner, and revokes all leases.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres is unreachable or rejects a statement.
     pub(crate) async fn prepare_database(&self) -> Result<Coordinator, OperationError> {
         let exists = self
             .postgres
@@ -94,16 +70,11 @@ impl LocalFolder {
         let url = self.url(everytab_postgres::ADMIN_USER);
         let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await?;
         coordinator.migrate().await?;
-        // All workers that held leases stopped before this Postgres was started, so revoke their
-        // leases.
+        // The workers of an earlier run have stopped, so their leases can be revoked.
         coordinator.revoke_leases(None, "local was started again").await?;
         Ok(coordinator)
     }
 
-    /// Returns how to start workers with these arguments for `run`.
-    ///
-    /// # Errors
-    /// Returns an error if this program's path is unknown.
     pub(crate) fn worker_start(
         &self,
         workers: u16,
@@ -111,8 +82,7 @@ impl LocalFolder {
         sink: &dyn LineSink,
     ) -> Result<WorkerStart, OperationError> {
         let mut all = vec!["run".into(), "--temporary".into(), temporary_in(&self.dir).into()];
-        // This process receives signals to stop and forwards them to its workers, so workers must
-        // not watch the instance metadata.
+        // Workers must not watch for spot notices, because this process drains them.
         all.extend(["--instance-metadata", "off"].map(Into::into));
         all.extend(arguments.into_iter().map(Into::into));
         Ok(WorkerStart {
@@ -120,25 +90,22 @@ impl LocalFolder {
             arguments: all,
             database_url: self.url(WORKER_ROLE),
             workers,
-            // The operator watches a scan's progress bars, so workers only log errors.
+            // The operator watches progress bars, so workers only log errors.
             log: "error",
             log_writer: sink.log_writer(),
         })
     }
 }
 
-/// Returns true if a directory has a database. If so, it may have unfinished work.
 pub(crate) fn holds_database(dir: &Path) -> bool {
     dir.join(POSTGRES).exists()
 }
 
-/// Returns the directory for the workers' temporary files.
 pub(crate) fn temporary_in(dir: &Path) -> PathBuf {
     dir.join("temporary")
 }
 
-/// Creates a store's directory and checks that it is writable, before the first job needs it. Other
-/// stores are not checked.
+/// Checks a directory before the first job needs it. Other stores are not checked.
 pub(crate) fn prepare_store(option: &str, place: &str) -> Result<(), OperationError> {
     let Some(folder) = Url::parse(place).ok().and_then(|url| url.to_file_path().ok()) else {
         return Ok(());

@@ -1,12 +1,6 @@
-//! Runs a whole scan on one host: a private Postgres, worker processes and, for samples, the small
-//! internet. Before the scan, it can crawl a list of sites and then scan this crawl. This crate
-//! also runs a crawl service on one host, and starts a private Postgres for `doctor` and for
-//! verifying a backup.
-//!
-//! A scan that is killed or stopped at any moment continues when it is started again in the same
-//! directory.
-//!
-//! This crate does not depend on how a job does its work, or on this process's command line.
+//! Runs a whole scan or a crawl service on one host: a private Postgres, worker processes and, for
+//! samples, the small internet. A scan that is killed at any moment continues when it is started
+//! again in the same directory.
 //!
 //! ```
 //! # #[tokio::main]

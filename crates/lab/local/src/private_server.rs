@@ -5,8 +5,7 @@ use std::path::Path;
 use everytab_operations::doctor::Check;
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 
-/// Checks that a private Postgres can start in a directory below `temporary`, as for `local`, and
-/// stops it.
+/// Checks that a private Postgres can start below `temporary`, and stops it.
 pub async fn check_private_server(temporary: &Path) -> Check {
     let parent = temporary.to_owned();
     let started = tokio::task::spawn_blocking(move || {

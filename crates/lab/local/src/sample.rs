@@ -1,4 +1,4 @@
-//! The small internet that a sample scans.
+//! Starts the small internet for a scan of a sample.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use everytab_console::OperationError;
 use everytab_testbed::{Content, Latency, Mix, Running, Settings, SmallInternet};
 use ipnet::IpNet;
 
-/// Options for the small internet on loopback, which is scanned instead of the real one.
+/// Options for the small internet, which is scanned instead of the real one.
 #[derive(Debug, Clone)]
 pub struct SampleOptions {
     /// A recording's directory. If `None`, hosts are generated.
@@ -40,10 +40,6 @@ pub struct SampleNetwork {
     pub allow_ranges: Vec<IpNet>,
 }
 
-/// Returns the small internet's settings for `sample`, with scratch files in `scratch_dir`.
-///
-/// # Errors
-/// Returns an error if the recording's directory cannot be read, or there is no mix with that name.
 pub(crate) fn settings(
     sample: &SampleOptions,
     scratch_dir: PathBuf,
@@ -67,12 +63,10 @@ pub(crate) fn settings(
     Ok(Settings { content, behaviours, latency, ..generated })
 }
 
-/// Starts a small internet with its scratch files below `dir`.
 pub(crate) async fn start(sample: &SampleOptions, dir: &Path) -> Result<Running, OperationError> {
     Ok(SmallInternet::start(settings(sample, dir.join("small-internet"))?).await?)
 }
 
-/// Returns the settings with which a worker reaches a running small internet.
 pub(crate) fn network(internet: &Running) -> Result<SampleNetwork, OperationError> {
     let client = &internet.client;
     let ranges = client.allow_ranges.iter().map(|range| range.parse());

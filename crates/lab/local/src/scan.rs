@@ -1,4 +1,4 @@
-//! Runs one scan in a directory from start to end, with its database, sample and workers.
+//! Runs one scan in a directory, with its database, sample and workers.
 
 use std::path::{Path, PathBuf};
 
@@ -22,12 +22,9 @@ use crate::{
     worker_processes::WorkerProcesses,
 };
 
-/// Worker option for the User-Agent.
 const USER_AGENT: &str = "--user-agent";
-/// How long a host in a site list is retried while it does not respond. This is short, because a
-/// person is waiting for the scan.
+/// How long a host in a site list is retried. It is short because a person is waiting for the scan.
 const HOST_PATIENCE: &str = "30s";
-/// The error if the options do not specify anything to scan.
 const NOTHING_TO_SCAN: &str = "what to scan? give --sample for a small internet, --sample DIR for \
                                a recorded one, --sites FILE for a list of sites, or --crawl ID \
                                (latest is the newest) with --limit N";
@@ -51,16 +48,15 @@ pub struct LocalOptions {
     pub site: Option<String>,
     /// Number of worker processes.
     pub workers: u16,
-    /// Whether to start another scan if the directory has a finished scan.
+    /// Whether to start another scan if the directory has a finished scan, or an unfinished one
+    /// with other settings, which is then cancelled.
     pub again: bool,
-    /// Options that distinguish this scan from another.
+    /// The scan's own options.
     pub scan: ScanOptions,
 }
 
 impl LocalOptions {
-    /// Checks for errors that can be found before anything is created or started. If the directory
-    /// has a database, it may have an unfinished scan, and continuing this scan may need fewer
-    /// options than a new one.
+    /// An unfinished scan in the directory needs fewer options than a new one.
     fn check(&self, dir: &Path) -> Result<(), OperationError> {
         let ScanOptions { internet, site_url, contact, .. } = &self.scan;
         if self.sample.is_none() && self.sites.as_ref().is_some_and(|sites| sites.file.is_none()) {
@@ -102,20 +98,18 @@ pub struct LocalScan {
     folder: LocalFolder,
 }
 
-/// The crawl and the stores selected by the options.
 struct LocalPlan {
     crawl: String,
     stores: ScanStores,
 }
 
 impl LocalScan {
-    /// Opens the directory `dir` and starts its Postgres. Call this on a thread that lives until
-    /// the scan is finished, because the server stops with its thread.
+    /// Opens the directory `dir` and starts its Postgres, which stops with this process.
     ///
     /// # Errors
+    ///
     /// Returns an error if the options do not specify anything to scan, the site list cannot be
     /// read, the directory is not writable, another process uses it, or Postgres is not installed.
-    /// If the options are invalid, nothing is created.
     pub fn open(dir: &Path, options: &LocalOptions) -> Result<Self, OperationError> {
         options.check(dir)?;
         if let Some(file) = options.sites.as_ref().and_then(|sites| sites.file.as_ref()) {
@@ -136,10 +130,10 @@ impl LocalScan {
     }
 
     /// Crawls the site list, if there is one. Then starts or continues the scan, watches it, and
-    /// writes its summary as lines of data. `worker_arguments` builds a worker's fetch options. If
-    /// there is a small internet, these include the options to reach it.
+    /// writes its summary. `worker_arguments` builds a worker's fetch options.
     ///
     /// # Errors
+    ///
     /// Returns an error if a process or server cannot be started, if workers keep crashing, or if
     /// the directory has another unfinished scan and `again` is false.
     pub async fn run(
@@ -198,7 +192,7 @@ impl LocalScan {
         Ok(LocalScanEnd::Ended { site, discards: discards(&status) })
     }
 
-    /// Runs workers until the crawl has ended and is indexed. `None` if `stop` becomes true before.
+    /// Returns `None` if `stop` becomes true before the crawl is indexed.
     async fn crawl(
         &self,
         options: &LocalOptions,
@@ -239,7 +233,6 @@ impl LocalScan {
     }
 }
 
-/// Determines the crawl and the stores from the options. `crawled` is a site list's crawl.
 async fn plan(
     options: &LocalOptions,
     dir: &Path,
@@ -275,7 +268,8 @@ async fn plan(
 
 /// Returns the number of the directory's newest scan if it has equal settings and was not
 /// cancelled, and retries its discarded jobs. Otherwise, or if `again` is set and this scan has
-/// finished, starts a new scan.
+/// finished, starts a new scan. Returns an error if the newest scan is unfinished and has other
+/// settings, unless `again` is set.
 async fn find_or_start(
     options: &LocalOptions,
     coordinator: &Coordinator,
@@ -299,18 +293,16 @@ async fn find_or_start(
         }
         let is_cancelled = status.state == ScanState::Cancelled;
         if is_same && !is_cancelled && (is_running || !options.again) {
-            // The cause may have been fixed since these jobs were discarded, so retry them.
+            // Whatever made these jobs fail may have been fixed.
             let mut again = coordinator.retry_jobs(newest, None, None, None).await?;
             if again == 0
                 && status.state.is_publishable()
                 && !published_site::shows_a_scan(&plan.stores.site).await?
             {
-                // Publish the site again. If its manifest must not be replaced, the job reports the
-                // reason.
                 again = coordinator.retry_jobs(newest, Some(JobKind::Publish), None, None).await?;
             }
             if again > 0 {
-                sink.note(format_args!("{again} jobs are done again"));
+                sink.note(format_args!("retrying {again} discarded jobs"));
             }
             return Ok(newest);
         }
@@ -324,19 +316,17 @@ async fn find_or_start(
     Ok(number)
 }
 
-/// Describes a finished scan's discarded jobs. `None` if there are none.
 fn discards(status: &ScanStatus) -> Option<String> {
     if status.state != ScanState::FinishedWithDiscards {
         return None;
     }
     let last = status.errors.iter().find(|error| error.event == "discard");
-    // If publishing was rejected, the usual command to publish does not work here. It needs this
-    // directory's database, which runs only while this command runs.
+    // `publish` does not work here, because this database runs only while this command runs.
     let remedy = match last {
         Some(last) if last.kind == JobKind::Publish => {
             "; in this directory, remove the site's manifest.json to publish anyway"
         }
-        _ => "; put it right",
+        _ => "; fix this",
     };
     Some(format!(
         "error: {} jobs were discarded, the last one ({}) because: {}{remedy} and run the same \

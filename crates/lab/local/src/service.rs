@@ -1,8 +1,6 @@
 //! Runs the crawl service in a directory, with its database and its crawl workers. The caller
-//! serves HTTP.
-//!
-//! If crawls are stopped or killed at any moment, they continue when the service is started again
-//! in the same directory. This module does not depend on HTTP or on API keys.
+//! serves HTTP. Crawls that are stopped or killed continue when the service starts again in the
+//! same directory.
 
 use std::{
     path::{Path, PathBuf},
@@ -22,9 +20,8 @@ use crate::{
     worker_processes::{WorkerProcesses, WorkerStart},
 };
 
-/// The HTTP service's database role.
 const API_ROLE: &str = "everytab_api";
-/// Interval between checks whether a process has exited.
+/// Interval between checks for exited processes.
 const WATCH_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A crawl service in a directory.
@@ -33,7 +30,7 @@ pub struct LocalService {
     folder: LocalFolder,
 }
 
-/// A running small internet. The service then crawls only these hosts.
+/// A running small internet. The service crawls only its hosts.
 #[derive(Debug)]
 pub struct ServiceSample {
     /// The settings with which a worker reaches the small internet.
@@ -44,17 +41,17 @@ pub struct ServiceSample {
 }
 
 impl LocalService {
-    /// Opens the directory `dir` and starts its Postgres. Call this on a thread that lives as long
-    /// as the service, because the server stops with its thread.
+    /// Opens the directory `dir` and starts its Postgres, which stops with this process.
     ///
     /// # Errors
+    ///
     /// Returns an error if the directory is not writable, another process uses it, or Postgres is
     /// not installed.
     pub fn open(dir: &Path) -> Result<Self, OperationError> {
         Ok(Self { folder: LocalFolder::open(dir)? })
     }
 
-    /// Creates and migrates the database, connects to it as its owner, and revokes all leases.
+    /// Creates and migrates the database, connects as its owner, and revokes all leases.
     ///
     /// # Errors
     /// Returns an error if Postgres is unreachable or rejects a statement.
@@ -77,7 +74,7 @@ impl LocalService {
         self.folder.url(API_ROLE)
     }
 
-    /// Creates a store's directory and checks that it is writable. Other stores are not checked.
+    /// Creates a directory store and checks that it is writable. Other stores are not checked.
     ///
     /// # Errors
     /// Returns an error if the store is not writable.
@@ -88,7 +85,7 @@ impl LocalService {
     /// Starts the small internet for `options`.
     ///
     /// # Errors
-    /// Returns an error if this recording or mix does not exist, or a server cannot be started.
+    /// Returns an error if the recording or the mix does not exist, or a server cannot be started.
     pub async fn start_sample(
         &self,
         options: &SampleOptions,
@@ -152,6 +149,7 @@ impl LocalService {
     /// Stops the workers, which record their results first, and then Postgres.
     ///
     /// # Errors
+    ///
     /// Returns an error if Postgres does not stop.
     pub async fn close(self, processes: &WorkerProcesses) -> Result<(), OperationError> {
         processes.stop(DRAIN).await;

@@ -1,6 +1,4 @@
 //! Crawls a list of sites in a directory, so that a scan can read the crawl afterwards.
-//!
-//! This module does not depend on the scan.
 
 use std::{
     fs::File,
@@ -22,16 +20,13 @@ use uuid::Uuid;
 
 use crate::{watch::REPAINT_INTERVAL, worker_processes::WorkerProcesses};
 
-/// Directory for the crawls' records, below the local directory.
 pub(crate) const CRAWLS: &str = "crawls";
-/// Directory with one file per crawl. The file's name identifies the list and the depth, and its
-/// content identifies the crawl.
+/// Directory with one file per crawl, whose name identifies the list and the depth.
 const LISTS: &str = "sites";
-/// Maximum size of a list, in bytes. A single host has no room for the pages of more sites.
+/// Maximum size of a list, in bytes.
 const MAX_LIST_BYTES: u64 = 64 << 20;
-/// The error if the options have neither a list nor a small internet.
-pub(crate) const NO_LIST: &str = "--sites: give a FILE with a site a line, or --sample as well";
-/// Maximum number of rejected lines that are shown.
+pub(crate) const NO_LIST: &str = "--sites: give a FILE with one site per line, or --sample as well";
+/// Maximum rejected lines that are shown.
 const MAX_SHOWN: usize = 10;
 
 /// The sites to crawl before the scan.
@@ -39,20 +34,16 @@ const MAX_SHOWN: usize = 10;
 pub struct SitesOptions {
     /// File with one URL or hostname per line. `None` for all hosts of the small internet.
     pub file: Option<PathBuf>,
-    /// Maximum number of links from a site's home page. With 0 only home pages are crawled.
+    /// Maximum distance of a page from the site's home page, in links. With 0, only home pages are
+    /// crawled.
     pub depth: u16,
 }
 
-/// A finished crawl, as the source of a scan.
 pub(crate) struct CrawledSites {
     pub(crate) name: String,
     pub(crate) store: String,
 }
 
-/// Returns the list's bytes.
-///
-/// # Errors
-/// Returns an error if the file cannot be read, or there is neither a file nor a small internet.
 pub(crate) fn read_list(
     sites: &SitesOptions,
     internet: Option<&Running>,
@@ -80,10 +71,6 @@ pub(crate) fn read_list(
 
 /// Returns the id of the directory's crawl with this list and depth. Starts a new crawl if there is
 /// none, if not all of its sites were added, or if `again` is set.
-///
-/// # Errors
-/// Returns an error if no line in the list is a site, or if the database or directory cannot be
-/// written.
 pub(crate) async fn find_or_start(
     coordinator: &Coordinator,
     dir: &Path,
@@ -100,7 +87,7 @@ pub(crate) async fn find_or_start(
         if !status.seeding {
             return Ok(id);
         }
-        // The last run stopped before it had added all sites, so its crawl is incomplete.
+        // The last run stopped before it had added all sites.
         coordinator.move_crawl(id, CrawlVerb::Cancel).await?;
     }
     let parameters = ParameterList::default();
@@ -151,12 +138,7 @@ pub(crate) async fn find_or_start(
     Ok(crawl.id)
 }
 
-/// Watches until the crawl has ended and its indexes are written. `None` if `stop` becomes true
-/// before.
-///
-/// # Errors
-/// Returns an error if workers keep crashing, all workers have left before the end, Postgres is
-/// unreachable, or the crawl ended without indexes.
+/// Returns `None` if `stop` becomes true before the crawl's indexes are written.
 pub(crate) async fn watch_crawl(
     coordinator: &Coordinator,
     id: Uuid,
@@ -168,7 +150,7 @@ pub(crate) async fn watch_crawl(
     loop {
         let asked_at = Instant::now();
         let found = coordinator.crawl_status(Some(id)).await?.pop();
-        let status = found.ok_or_else(|| OperationError::new("the crawl is gone"))?;
+        let status = found.ok_or_else(|| OperationError::new("the crawl no longer exists"))?;
         let pause = REPAINT_INTERVAL.max(asked_at.elapsed() * STATUS_SHARE);
         let line = line_of(&status);
         if !sink.paint(&|_| vec![line.clone()]) && line != said {
@@ -188,12 +170,11 @@ pub(crate) async fn watch_crawl(
             return Ok(None);
         }
         if processes.restart_crashed()? {
-            // The workers may have finished the crawl after the status was read.
             let found = coordinator.crawl_status(Some(id)).await?.pop();
             let word = found.and_then(|status| status.indexes);
             if !matches!(word.as_deref(), Some("written" | "incomplete")) {
                 return Err(OperationError::new(
-                    "all workers have left, and the crawl is not finished",
+                    "all workers exited before the crawl was finished",
                 ));
             }
         }

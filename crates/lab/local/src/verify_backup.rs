@@ -7,7 +7,7 @@ use everytab_operations::backup::Verification;
 use everytab_postgres::PrivatePostgres;
 
 /// Reads every object in the backup at the URL `from`, loads its rows into a temporary Postgres,
-/// and compares them. Reports each fault as a line of data.
+/// and compares them. Prints each fault.
 ///
 /// # Errors
 /// Returns an error if there are faults, if the backup's list is damaged, or if no Postgres can be

@@ -12,11 +12,6 @@ use crate::worker_processes::WorkerProcesses;
 /// Interval between repaints. Two repaints per second look smooth, and each takes one query.
 pub(crate) const REPAINT_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Watches until the scan has ended or `stop` becomes true. Returns the last status.
-///
-/// # Errors
-/// Returns an error if workers keep crashing, all workers have left before the end, or Postgres is
-/// unreachable.
 pub(crate) async fn watch_scan(
     coordinator: &Coordinator,
     number: i32,
@@ -41,12 +36,9 @@ pub(crate) async fn watch_scan(
             return Ok(status);
         }
         if processes.restart_crashed()? {
-            // The workers may have finished the scan after the status was read. In this case the
-            // next iteration paints the end.
+            // The workers may have finished the scan after the status was read.
             if coordinator.scan_status(number).await?.state.is_open() {
-                return Err(OperationError::new(
-                    "all workers have left, and the scan is not finished",
-                ));
+                return Err(OperationError::new("all workers exited before the scan was finished"));
             }
             continue;
         }

@@ -1,8 +1,5 @@
-//! The worker processes of a local scan or crawl service.
-//!
-//! A worker never outlives this process, because the kernel sends it SIGKILL when this process
-//! ends. A scan restarts crashed workers. Ctrl-C in a terminal reaches only this process, which
-//! then drains the workers.
+//! The worker processes of a local scan or crawl service. The kernel kills them when this process
+//! ends. Ctrl-C reaches only this process, which then drains them.
 
 use std::{
     ffi::OsString,
@@ -21,10 +18,9 @@ use tokio::{
 
 use crate::parent_death;
 
-/// Maximum number of worker crashes. After more crashes, this process gives up. If a restart can
-/// fix the cause, as after the out-of-memory killer, crashes do not recur this often.
+/// Maximum worker crashes before this process gives up.
 const MAX_CRASHES: u32 = 20;
-/// Interval between checks whether the workers have exited.
+/// Interval between checks for exited workers.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The worker processes of a scan or service. Clones share them.
@@ -40,25 +36,19 @@ struct Processes {
     crashes: u32,
 }
 
-/// The data that is needed to start a worker.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkerStart {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
-    /// The workers' database URL.
     pub(crate) database_url: String,
     pub(crate) workers: u16,
-    /// The workers' log level, unless the environment sets it.
     pub(crate) log: &'static str,
     /// Receives the workers' log lines. `None` if they share this process's standard error.
     pub(crate) log_writer: Option<fn(&[u8])>,
 }
 
 impl WorkerProcesses {
-    /// Starts the workers. Call this on a thread that lives until the workers have stopped.
-    ///
-    /// # Errors
-    /// Returns an error if the program cannot be started.
+    /// Call this on a thread that lives until the workers have stopped.
     pub(crate) fn start(&self, start: WorkerStart) -> Result<(), OperationError> {
         let mut shared = self.shared.lock();
         for _ in 0..start.workers {
@@ -68,8 +58,8 @@ impl WorkerProcesses {
         Ok(())
     }
 
-    /// Restarts crashed workers. Returns true if all workers have exited without a crash. Returns
-    /// an error after too many crashes.
+    /// Restarts crashed workers. Returns true if all workers have exited without a crash, and an
+    /// error after too many crashes.
     pub(crate) fn restart_crashed(&self) -> Result<bool, OperationError> {
         let mut shared = self.shared.lock();
         let mut crashed: Vec<ExitStatus> = Vec::new();
@@ -99,8 +89,6 @@ impl WorkerProcesses {
         Ok(shared.running.is_empty())
     }
 
-    /// Returns the exit status of a worker that has exited, and stops tracking this worker. `None`
-    /// if all workers are running.
     pub(crate) fn first_ended(&self) -> Result<Option<ExitStatus>, OperationError> {
         let mut shared = self.shared.lock();
         let mut ended = None;
@@ -115,7 +103,6 @@ impl WorkerProcesses {
         Ok(ended)
     }
 
-    /// Drains all workers, waits for them up to `patience`, and kills the remaining ones.
     pub(crate) async fn stop(&self, patience: Duration) {
         for child in &self.shared.lock().running {
             parent_death::terminate(child);
@@ -155,7 +142,7 @@ impl WorkerStart {
             .process_group(0)
             .kill_on_drop(true);
         if self.workers > 1 {
-            // Do not pass on the metrics address, because only one process can listen on it.
+            // Only one process can listen on the metrics address.
             command.env_remove("EVERYTAB_METRICS");
         }
         if std::env::var_os("EVERYTAB_LOG").is_none() {
@@ -178,7 +165,6 @@ impl WorkerStart {
     }
 }
 
-/// Forwards a worker's log, line by line, until it closes its standard error.
 async fn pass_log_lines(stderr: ChildStderr, write: fn(&[u8])) {
     let mut lines = BufReader::new(stderr).split(b'\n');
     while let Ok(Some(mut line)) = lines.next_segment().await {

@@ -1,8 +1,5 @@
-//! Waits for events in all packages' tests, with a single limit that only a hang reaches.
-//!
-//! Durations depend on the host and its load, so tests do not set their own time limits. A test
-//! names the event that it waits for, and fails after [`LIMIT`]. If a peer is silent on purpose, a
-//! test waits until [`SILENCE`] has passed instead.
+//! Waits for events in tests. Durations depend on the host and its load, so tests set no time
+//! limits: a test names the event that it waits for, and fails after [`LIMIT`].
 
 #![allow(clippy::panic)]
 
@@ -12,17 +9,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Maximum duration of a wait in a test, or of a [`LongWait`] without progress. This is far longer
-/// than any event takes on a busy host, but shorter than the test runner's limit, so a hang reports
-/// the event that did not happen.
+/// Maximum duration of a wait in a test, or of a [`LongWait`] without progress. It is shorter than
+/// the test runner's limit, so that a hang reports the event that did not happen.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
-/// Timeout for a request to a peer that never responds. The test waits until this timeout expires.
-/// Other peers respond within this time, even on a busy host.
+/// Timeout for a request to a peer that never responds.
 pub const SILENCE: Duration = Duration::from_secs(3);
 
-/// A wait for something long to end, such as a whole crawl. It continues while there is progress,
-/// even if a slow host makes little.
+/// A wait without a total limit. It fails if there is no progress for [`LIMIT`].
 #[derive(Debug)]
 pub struct LongWait<T> {
     state: Option<T>,
@@ -61,11 +55,10 @@ impl<T: PartialEq + Debug> Default for LongWait<T> {
 const POLL: Duration = Duration::from_millis(10);
 /// Maximum pause between two checks.
 const MAX_POLL: Duration = Duration::from_millis(300);
-/// How many times longer a pause is than the check before it. A check often runs a program, and
-/// this takes CPU time from the awaited event.
+/// How many times longer a pause is than the check before it, because a check takes CPU time from
+/// the work that the test waits for.
 const POLL_FACTOR: u32 = 3;
 
-/// Returns the pause after a check that began at this time.
 fn pause_after(began: Instant) -> Duration {
     (began.elapsed() * POLL_FACTOR).clamp(POLL, MAX_POLL)
 }
@@ -124,7 +117,6 @@ pub async fn in_time<F: Future>(what: &str, future: F) -> F::Output {
     ended.unwrap_or_else(|_| panic!("waited too long for {what}"))
 }
 
-/// Compiles and runs the README's example as a doc test.
 #[cfg(doctest)]
 # [doc = include_str!("../README.md")]
 struct Readme;

@@ -1,10 +1,7 @@
-//! Finds the system's Postgres server programs and their version.
-//!
-//! A directory counts only if it holds both `initdb` and `postgres`, because client packages
-//! install `pg_config` and `psql` in directories without a server.
-//!
-//! `crates/scan/operations/src/backup/postgres_programs.rs` searches the same directories for
-//! `pg_dump` and `pg_restore`, because the fleet's program must not link this crate.
+//! Finds the system's Postgres server programs and their version. A directory counts only with both
+//! `initdb` and `postgres`, because client packages install `psql` in directories without a server.
+//! The search paths are repeated in `crates/scan/operations/src/backup/postgres_programs.rs`,
+//! because the fleet's program must not link this crate.
 
 use std::{
     collections::BTreeSet,
@@ -15,11 +12,10 @@ use std::{
 
 use crate::error::PostgresError;
 
-/// The oldest usable version. `merge` and `security_invoker` views, which the coordinator uses, and
-/// `create database ... strategy`, which tests use, are new in 15 (Debian 12 has 15).
+/// The oldest usable version, because `merge`, `security_invoker` views and `create database ...
+/// strategy` are new in 15.
 pub(crate) const OLDEST_MAJOR: u32 = 15;
 
-/// A directory with server programs.
 #[derive(Debug, Clone)]
 pub(crate) struct Binaries {
     folder: PathBuf,
@@ -27,7 +23,6 @@ pub(crate) struct Binaries {
 }
 
 impl Binaries {
-    /// Returns the path to one of its programs.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -42,9 +37,9 @@ impl Binaries {
     }
 }
 
-/// Finds the programs to use. If `EVERYTAB_PG_BIN` is set, only that directory counts. If there is
-/// a cluster, the programs have its major version. Otherwise they are the first that are new
-/// enough, in the order of directories in the message of [`PostgresError::NotFound`].
+/// Finds the programs in `EVERYTAB_PG_BIN` if it is set, and otherwise in all known directories. If
+/// `cluster` is set, the major version must be equal to it; otherwise the first programs that are
+/// new enough are used.
 pub(crate) fn find(cluster: Option<u32>) -> Result<Binaries, PostgresError> {
     if let Some(folder) = env::var_os("EVERYTAB_PG_BIN").map(PathBuf::from) {
         let named = Binaries::in_folder(&folder).ok_or(PostgresError::NotThere(folder))?;
@@ -98,8 +93,7 @@ fn candidates() -> Vec<PathBuf> {
     folders
 }
 
-/// Parses the major version in the output of `--version`, such as 15 in `postgres (PostgreSQL)
-/// 15.18 (Debian 15.18-0+deb12u1)` and 18 in `... 18beta1`.
+/// Parses strings such as `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` and `... 18beta1`.
 pub(crate) fn major_in(version: &str) -> Option<u32> {
     let number = version.split_once("(PostgreSQL) ")?.1;
     let digits = number.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(number.len());

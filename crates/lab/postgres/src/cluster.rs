@@ -1,7 +1,5 @@
-//! Creates a cluster (the directory that holds a server's databases), completely or not at all.
-//!
-//! `initdb` works in `data.making`, which is renamed to `data` at the end. The leftovers of a
-//! killed `initdb` are deleted. The caller must hold the directory's lock.
+//! Creates a cluster (the directory with a server's databases). `initdb` works in `data.making`,
+//! which is renamed to `data` at the end. The caller must hold the directory's lock.
 
 use std::{
     fs::{self, File},
@@ -19,7 +17,6 @@ use crate::{
     server_folders::ServerFolders,
 };
 
-/// Returns the major version that created the cluster in `data`. `None` if there is no cluster.
 pub(crate) fn version_of(data: &Path) -> Result<Option<u32>, PostgresError> {
     let path = data.join("PG_VERSION");
     match fs::read_to_string(&path) {
@@ -32,7 +29,6 @@ pub(crate) fn version_of(data: &Path) -> Result<Option<u32>, PostgresError> {
     }
 }
 
-/// Creates the cluster, unless it exists.
 pub(crate) fn make_if_missing(
     folders: &ServerFolders,
     binaries: &Binaries,
@@ -69,7 +65,7 @@ fn run_initdb(
     let program = binaries.program("initdb");
     let mut command = Command::new(&program);
     // Authentication is `trust`, because no other user can enter the socket's directory. The locale
-    // is C, because the sort order must not depend on the host's locale data.
+    // is C, because the sort order must not depend on the host.
     command.args(["--pgdata", ".", "--username", ADMIN_USER, "--auth=trust", "--encoding=UTF8"]);
     command.args(["--locale=C", "--no-instructions"]);
     if !durable {
@@ -90,8 +86,8 @@ fn run_initdb(
     }))
 }
 
-/// Passes only the variables that the programs need. A caller's PGDATA, PGPORT or PGOPTIONS would
-/// change their behaviour, and `error.rs` reads their messages in English.
+/// Passes only the variables that the programs need. Others, such as PGOPTIONS, would change their
+/// behaviour, and `error.rs` reads their messages in English.
 pub(crate) fn set_environment(command: &mut Command) {
     command.env_clear().env("LC_ALL", "C").env("TZ", "UTC");
     for name in ["PATH", "LD_LIBRARY_PATH"] {

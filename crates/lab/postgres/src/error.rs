@@ -1,6 +1,5 @@
-//! A private Postgres's errors. Each message is one line.
-//!
-//! Postgres reports errors only as text, which only this module parses.
+//! A private Postgres's errors, each one line. Postgres reports errors only as text, which only
+//! this module parses.
 
 use std::{
     fs, io,
@@ -33,7 +32,7 @@ pub enum PostgresError {
     /// The cluster was created by a major version that is not installed.
     #[error(
         "the cluster was made by Postgres {cluster}, installed is {installed}: \
-         apt-get install postgresql-{cluster}, or start with another folder"
+         apt-get install postgresql-{cluster}, or choose another directory"
     )]
     OtherVersion {
         /// Major version that created the cluster.
@@ -131,8 +130,6 @@ pub enum PostgresError {
 }
 
 impl PostgresError {
-    /// Returns a function for `map_err`: `cannot <verb> <path>: ...`. A full disk is a separate
-    /// error.
     pub(crate) fn io(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| match source.kind() {
@@ -141,8 +138,8 @@ impl PostgresError {
         }
     }
 
-    /// Finds the error message in `output`. Recognises a full disk by this text, or by writing next
-    /// to `path`, because on a full disk the text may also be lost.
+    /// Also recognizes a full disk by writing a file next to `path`, because the error text may
+    /// have been lost.
     pub(crate) fn from_output(
         output: &str,
         path: &Path,
@@ -164,8 +161,7 @@ fn is_full(path: &Path) -> bool {
     written.is_err_and(|error| full.contains(&error.kind()))
 }
 
-/// Returns the last line marked as an error, without its prefix and with its hint. If there is
-/// none, returns the last line.
+/// Returns the last line marked as an error, with its hint, or else the last line.
 pub(crate) fn error_message_in(output: &str) -> String {
     let marks = ["PANIC: ", "FATAL: ", "ERROR: ", "error: "];
     let mut found = None;

@@ -1,7 +1,5 @@
-//! The lock that gives a directory one owner.
-//!
-//! The kernel releases this lock when the owner exits. The file holds the owner's process ID, for
-//! error messages and to decide whether to wait for an exiting owner.
+//! The lock that gives a directory one owner. The kernel releases it when the owner exits. The file
+//! contains the owner's process ID.
 
 use std::{
     fs::{self, File},
@@ -17,7 +15,6 @@ use crate::error::PostgresError;
 /// its exec.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A directory's lock. The kernel releases it when the process exits.
 #[derive(Debug)]
 pub(crate) struct FolderLock {
     _file: File,
@@ -25,7 +22,6 @@ pub(crate) struct FolderLock {
 
 impl FolderLock {
     /// Takes the lock in `dir`. If another process holds it, waits only if its owner has exited.
-    /// Otherwise the error names the owner.
     pub(crate) fn take(dir: &Path) -> Result<Self, PostgresError> {
         let path = dir.join("lock");
         let mut file = File::options()

@@ -6,5 +6,5 @@ pub const ADMIN_USER: &str = "postgres";
 /// The environment variable that `with-postgres` sets to the superuser's URL for its command.
 pub const TEST_URL_VARIABLE: &str = "EVERYTAB_TEST_DATABASE_URL";
 
-/// The port, which only names the socket file, because the server does not listen on TCP.
+/// The server does not listen on TCP. The port is only part of the socket's file name.
 pub(crate) const PORT: u16 = 5432;

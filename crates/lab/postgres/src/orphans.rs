@@ -1,9 +1,6 @@
-//! Stops the processes that a killed owner left in a cluster's directory.
-//!
-//! A process belongs to the cluster if its program is called `postgres` or `initdb` and its working
-//! directory *is* the cluster's directory (same device and inode). A process ID from a stale file
-//! is not enough, because another process may have it now. The caller must hold the directory's
-//! lock.
+//! Stops the processes that a killed owner left in a cluster's directory. They are recognized by
+//! their program and working directory, because a process ID in a stale file may now belong to
+//! another process. The caller must hold the directory's lock.
 
 use std::{
     fs, io,
@@ -18,15 +15,13 @@ use crate::{
     process::{self, Signal},
 };
 
-/// Time limit for a fast shutdown, which writes a checkpoint and is slow on a slow disk.
+/// Time limit for a fast shutdown, which writes a checkpoint.
 pub(crate) const FAST_SHUTDOWN_LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for an immediate shutdown, which writes nothing, and for a kill.
 pub(crate) const IMMEDIATE_SHUTDOWN_LIMIT: Duration = Duration::from_secs(10);
 /// Interval at which processes are listed.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Stops every server process that works in `data`, and removes a killed server's `postmaster.pid`.
-/// Usually there is nothing to do.
 pub(crate) fn stop_all_in(data: &Path) -> Result<(), PostgresError> {
     if !data.exists() {
         return Ok(());
@@ -42,8 +37,8 @@ pub(crate) fn stop_all_in(data: &Path) -> Result<(), PostgresError> {
     ];
     for (signal, limit) in escalation {
         if signal_and_wait(data, signal, limit)? {
-            // No process works here, so this file names a dead or unrelated process. If it named a
-            // live unrelated process, Postgres would not start.
+            // This file now names a dead or an unrelated process. Delete it, because Postgres does
+            // not start while it names a live one.
             let stale = data.join("postmaster.pid");
             return match fs::remove_file(&stale) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -57,8 +52,8 @@ pub(crate) fn stop_all_in(data: &Path) -> Result<(), PostgresError> {
     left.first().map_or(Ok(()), |pid| Err(PostgresError::DoesNotStop(*pid)))
 }
 
-/// While the postmaster runs, signals only this process, because its children exit with it.
-/// Otherwise, and for SIGKILL, signals each remaining process. Returns true if no process remains.
+/// While the postmaster runs, signals only this process. Otherwise, and for SIGKILL, signals each
+/// remaining process. Returns true if none remains.
 fn signal_and_wait(data: &Path, signal: Signal, limit: Duration) -> Result<bool, PostgresError> {
     let deadline = Instant::now() + limit;
     let mut signalled = Vec::new();
@@ -89,8 +84,6 @@ fn postmaster_of(data: &Path) -> Option<u32> {
     fs::read_to_string(data.join("postmaster.pid")).ok()?.lines().next()?.trim().parse().ok()
 }
 
-/// Returns the running `postgres` and `initdb` processes with the working directory `data`. A dead
-/// process that was not reaped has no program and no directory.
 fn in_folder(data: &Path) -> Result<Vec<u32>, PostgresError> {
     let ours = fs::metadata(data).map_err(PostgresError::io("look at", data))?;
     let processes = Path::new("/proc");

@@ -1,6 +1,4 @@
 //! PgBouncer in transaction mode in front of a test run's server.
-//!
-//! Failures panic, because a test without its pooler has failed.
 
 #![allow(clippy::panic, clippy::unwrap_used)]
 
@@ -40,9 +38,9 @@ impl Drop for Pooler {
 }
 
 impl Pooler {
-    /// Starts PgBouncer, with at most `sessions` sessions of `user` for all its clients, and
-    /// further settings, one per line. Its files are in the new directory `folder`. Returns `None`
-    /// if PgBouncer is not installed.
+    /// Starts PgBouncer, with at most `sessions` sessions of `user`, and further settings, one per
+    /// line. Its files are in the new directory `folder`. Returns `None` if PgBouncer is not
+    /// installed.
     ///
     /// # Panics
     ///
@@ -70,8 +68,8 @@ impl Pooler {
         // The kernel kills PgBouncer when this thread ends.
         command.args(["--pdeathsig", "KILL"]);
         if fs::metadata("/proc/self").unwrap().uid() == 0 {
-            // Only the server's user may enter its socket directory, and PgBouncer refuses to run
-            // as root.
+            // PgBouncer refuses to run as root, and only the server's user may enter its socket's
+            // directory.
             let owner = fs::metadata(sockets).unwrap();
             for path in [folder, &users, &file] {
                 chown(path, Some(owner.uid()), Some(owner.gid())).unwrap();

@@ -1,4 +1,4 @@
-//! Starts a private Postgres server in a locked directory, returns its URL, and stops it.
+//! Starts and stops a private Postgres server in a locked directory.
 
 use std::{
     fs,
@@ -22,20 +22,18 @@ pub struct PrivatePostgres {
     server: Server,
     pub(crate) folders: ServerFolders,
     psql: PathBuf,
-    // Released after `drop` has stopped the server, because fields are dropped after `drop`.
     _lock: FolderLock,
 }
 
 impl PrivatePostgres {
-    /// Creates the cluster if there is none, starts its server and waits until it accepts
-    /// connections. Blocks for about 0.7 s the first time, 0.15 s later, and longer for recovery
-    /// after a crash.
+    /// Starts the server, and creates its cluster if there is none. Blocks until it accepts
+    /// connections: about 0.7 s the first time, 0.15 s later, and longer for recovery after a
+    /// crash.
     ///
     /// # Errors
     ///
-    /// Returns an error if Postgres is not installed or too old, another process uses the
-    /// directory, the cluster needs a major version that is not installed, the cluster belongs to
-    /// another user, the disk is full, or Postgres rejects a setting (see [`PostgresError`]).
+    /// Returns an error if Postgres is not installed or rejects a setting, or the directory cannot
+    /// be used (see [`PostgresError`]).
     pub fn start(settings: PostgresSettings) -> Result<Self, PostgresError> {
         let dir = server_folders::make_folder(&settings.dir)?;
         let lock = FolderLock::take(&dir)?;
@@ -48,14 +46,13 @@ impl PrivatePostgres {
         Ok(Self { server, folders, psql: binaries.program("psql"), _lock: lock })
     }
 
-    /// Returns the URL to connect to, in a form that tokio-postgres and psql accept:
-    /// `postgres:///database?host=/directory&port=..&user=..&sslmode=disable` (percent-encoded).
-    /// All parts are included, so variables such as `PGPORT` have no effect.
+    /// Returns the URL to connect to. It includes all parts, so variables such as `PGPORT` have no
+    /// effect.
     pub fn url(&self, database: &str, user: &str) -> String {
         psql::url(&self.folders.socket_folder, database, user)
     }
 
-    /// Returns the path to the server's socket, for a proxy in front of it.
+    /// Returns the path to this server's socket.
     pub fn socket(&self) -> PathBuf {
         psql::socket_in(&self.folders.socket_folder)
     }
@@ -65,12 +62,12 @@ impl PrivatePostgres {
         self.url("postgres", ADMIN_USER)
     }
 
-    /// Returns the process ID of the server (its postmaster).
+    /// Returns the process ID of this server's postmaster.
     pub fn pid(&self) -> u32 {
         self.server.pid()
     }
 
-    /// Returns true until the server's process exits, for example after a crash or a kill.
+    /// Returns true until this server's process exits.
     pub fn is_running(&self) -> bool {
         self.server.is_running()
     }
@@ -80,20 +77,18 @@ impl PrivatePostgres {
         &self.folders.log
     }
 
-    /// Runs `sql` with the system's psql as superuser and stops at the first error. Returns the
-    /// rows, one per line, with `|` between the fields.
+    /// Runs `sql` as superuser with the system's psql. Returns the rows, one per line, with `|`
+    /// between the fields.
     ///
     /// # Errors
     ///
-    /// Returns an error if psql is missing. If psql fails, the error contains its last error
-    /// message.
+    /// Returns an error if psql is missing or fails.
     pub fn psql(&self, database: &str, sql: &str) -> Result<String, PostgresError> {
         psql::run(&self.psql, &self.url(database, ADMIN_USER), sql)
     }
 
-    /// Stops the server by a fast shutdown, which closes open sessions and writes committed data.
-    /// If this takes more than a minute, tries an immediate shutdown and then a kill. Returns when
-    /// the server has exited.
+    /// Stops the server by a fast shutdown. If this takes more than a minute, tries an immediate
+    /// shutdown and then a kill.
     ///
     /// # Errors
     ///
@@ -104,8 +99,7 @@ impl PrivatePostgres {
         Ok(())
     }
 
-    /// Stops the server and deletes its directory. If the cluster is in another directory, deletes
-    /// that directory as well.
+    /// Stops the server and deletes its directories.
     ///
     /// # Errors
     ///

@@ -1,6 +1,4 @@
-//! System calls that the standard library lacks. This is this package's only `unsafe` code.
-//!
-//! Each function is a safe wrapper: it passes plain numbers, or memory that outlives the call.
+//! Safe wrappers for system calls that the standard library lacks.
 
 #![allow(unsafe_code)]
 
@@ -13,11 +11,8 @@ use std::{
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// SIGINT: the server closes the sessions, writes a checkpoint and exits.
     FastShutdown,
-    /// SIGQUIT: the server exits immediately; the next start recovers from the write-ahead log.
     ImmediateShutdown,
-    /// SIGKILL: the kernel ends the process.
     Kill,
 }
 
@@ -31,7 +26,6 @@ impl Signal {
     }
 }
 
-/// A system user, by numeric IDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnixUser {
     pub(crate) uid: u32,
@@ -39,13 +33,11 @@ pub(crate) struct UnixUser {
 }
 
 impl UnixUser {
-    /// Returns this process's effective user.
     pub(crate) fn current() -> Self {
-        // SAFETY: both calls take nothing, cannot fail and touch no memory of ours.
+        // SAFETY: both calls take no arguments, cannot fail and touch no memory of this process.
         unsafe { Self { uid: libc::geteuid(), gid: libc::getegid() } }
     }
 
-    /// Returns the user with this name in the system's user database.
     pub(crate) fn named(name: &CStr) -> Option<Self> {
         let mut buffer = vec![0 as libc::c_char; 16 * 1024];
         // SAFETY: passwd is a plain C struct, so all zeros is a valid value.
@@ -65,8 +57,7 @@ impl UnixUser {
         (code == 0 && !found.is_null()).then_some(Self { uid: entry.pw_uid, gid: entry.pw_gid })
     }
 
-    /// Makes `command` run as this user. Another user does not get this process's supplementary
-    /// groups.
+    /// Another user does not get this process's supplementary groups.
     pub(crate) fn runs(self, command: &mut Command) {
         if self != Self::current() {
             command.uid(self.uid).gid(self.gid);
@@ -74,17 +65,14 @@ impl UnixUser {
     }
 }
 
-/// Makes the process that `command` starts leave the terminal's session, and get `signal` when the
-/// *thread* that spawned it exits. This thread must therefore live as long as the process.
-///
-/// The order matters, because the kernel clears this setting when a process changes its user, and
-/// the standard library changes the user before it runs this hook. `execve` keeps the setting.
+/// Makes the process that `command` starts leave the terminal's session, and receive `signal` when
+/// the *thread* that spawned it exits.
 pub(crate) fn ends_with_its_parent(command: &mut Command, signal: Signal) {
     let parent = std::process::id();
     let number = signal.number();
     let hook = move || {
-        // SAFETY: between fork and exec only async-signal-safe calls are allowed; setsid, prctl
-        // and getppid are plain system calls, and nothing here allocates.
+        // SAFETY: between fork and exec only async-signal-safe calls are allowed. These calls are
+        // safe, and nothing here allocates.
         unsafe {
             libc::setsid();
             if libc::prctl(libc::PR_SET_PDEATHSIG, number) != 0 {
@@ -101,16 +89,14 @@ pub(crate) fn ends_with_its_parent(command: &mut Command, signal: Signal) {
     unsafe { command.pre_exec(hook) };
 }
 
-/// Sends `signal`. Succeeds if the process no longer exists.
 pub(crate) fn send(pid: u32, signal: Signal) -> io::Result<()> {
     let Ok(pid) = libc::pid_t::try_from(pid) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     if pid <= 1 {
-        // 0 and negative numbers are process groups, and 1 is init.
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: kill takes two numbers and touches no memory of ours.
+    // SAFETY: kill takes two numbers and touches no memory of this process.
     if unsafe { libc::kill(pid, signal.number()) } == 0 {
         return Ok(());
     }
@@ -118,8 +104,7 @@ pub(crate) fn send(pid: u32, signal: Signal) -> io::Result<()> {
     if error.raw_os_error() == Some(libc::ESRCH) { Ok(()) } else { Err(error) }
 }
 
-/// Blocks until the child `pid` has exited, without reaping it, so that no other process can get
-/// its ID before the caller reaps it.
+/// Blocks until the child `pid` has exited, without reaping it, so that its ID is not reused.
 pub(crate) fn wait_without_reaping(pid: u32) -> io::Result<()> {
     loop {
         // SAFETY: siginfo_t is a plain C struct, so all zeros is a valid value.
@@ -136,7 +121,6 @@ pub(crate) fn wait_without_reaping(pid: u32) -> io::Result<()> {
     }
 }
 
-/// Returns the first of `names` that is a system user.
 pub(crate) fn first_user_of(names: &[&str]) -> Option<UnixUser> {
     names.iter().filter_map(|name| CString::new(*name).ok()).find_map(|name| UnixUser::named(&name))
 }

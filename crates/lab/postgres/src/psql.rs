@@ -1,4 +1,4 @@
-//! Connection URLs, and SQL through the system's psql, for tests and administration only.
+//! Connection URLs, and SQL through the system's psql.
 
 use std::{
     io::{self, Write},
@@ -11,19 +11,16 @@ use crate::{
     names::PORT,
 };
 
-/// Returns a database's URL for a user, with every part included.
 pub(crate) fn url(socket_folder: &Path, database: &str, user: &str) -> String {
     let folder = encode(socket_folder.as_os_str().as_encoded_bytes());
     let (database, user) = (encode(database.as_bytes()), encode(user.as_bytes()));
     format!("postgres:///{database}?host={folder}&port={PORT}&user={user}&sslmode=disable")
 }
 
-/// Returns the path to the socket in its directory.
 pub(crate) fn socket_in(socket_folder: &Path) -> PathBuf {
     socket_folder.join(format!(".s.PGSQL.{PORT}"))
 }
 
-/// Returns the URL parameter `name`, if [`url`] could have written this URL.
 #[cfg(any(feature = "testing", test))]
 pub(crate) fn parameter_of(url: &str, name: &str) -> Option<String> {
     let query = url.strip_prefix("postgres:///")?.split_once('?')?.1;
@@ -47,7 +44,6 @@ fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// Decodes percent-encoding. `None` if it is invalid or not UTF-8.
 #[cfg(any(feature = "testing", test))]
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
@@ -65,7 +61,7 @@ fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Runs `sql` (any number of statements, each its own transaction) and returns the rows.
+/// Each statement in `sql` is its own transaction.
 pub(crate) fn run(psql: &Path, url: &str, sql: &str) -> Result<String, PostgresError> {
     let mut command = Command::new(psql);
     command.args(["--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--no-password"]);

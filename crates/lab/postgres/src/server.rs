@@ -1,10 +1,9 @@
-//! The server's process: starts it, waits until it is ready, stops it.
+//! Starts and stops the server's process.
 //!
 //! A separate thread (the keeper) starts the server and waits for its exit, because the kernel's
-//! parent-death signal belongs to the thread that forked. If a test's thread started the server, or
-//! a tokio thread that exits when idle, the server would be shut down with this thread. A signal is
-//! sent only under the lock that is also held for reaping, so that it never reaches another process
-//! with a reused ID.
+//! parent-death signal belongs to the thread that forked, and a tokio thread exits when it is idle.
+//! A signal is sent only under the lock that is held for reaping, so that it never reaches another
+//! process with a reused ID.
 
 use std::{
     fs::{self, File},
@@ -35,10 +34,8 @@ const START_LIMIT: Duration = Duration::from_secs(300);
 /// Interval at which the server's state is read.
 const POLL: Duration = Duration::from_millis(10);
 
-/// The exit of the server's process, reported by the keeper.
 #[derive(Debug, Default)]
 struct ProcessEnd {
-    /// `None` while the process runs.
     status: Mutex<Option<io::Result<ExitStatus>>>,
     changed: Condvar,
 }
@@ -50,7 +47,6 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts the server and waits until it accepts connections.
     pub(crate) fn start(
         folders: &ServerFolders,
         binaries: &Binaries,
@@ -109,8 +105,6 @@ impl Server {
         self.end.status.lock().is_none()
     }
 
-    /// Stops the server by a fast shutdown, then an immediate one, then a kill. A second call has
-    /// no effect.
     pub(crate) fn stop(&self) -> Result<(), PostgresError> {
         let escalation = [
             (Signal::FastShutdown, FAST_SHUTDOWN_LIMIT),
@@ -120,7 +114,6 @@ impl Server {
         for (signal, limit) in escalation {
             let mut status = self.end.status.lock();
             if status.is_none() {
-                // If the signal cannot be sent, the wait below times out.
                 let _ = process::send(self.pid, signal);
             }
             self.end.changed.wait_while_for(&mut status, |status| status.is_none(), limit);
@@ -132,7 +125,6 @@ impl Server {
     }
 }
 
-/// Runs the keeper: starts the process, sends its ID, waits for its exit, reaps it.
 fn keep(mut command: Command, sender: &mpsc::SyncSender<io::Result<u32>>, end: &ProcessEnd) {
     let child = match command.spawn() {
         Ok(child) => child,
@@ -172,7 +164,6 @@ fn command(
     Ok(command)
 }
 
-/// Returns the settings for the command line, where they override the cluster's own files.
 fn server_settings(folders: &ServerFolders, settings: &PostgresSettings) -> Vec<(String, String)> {
     let sockets = folders.socket_folder.display().to_string();
     let connections = settings.max_connections.to_string();
@@ -195,8 +186,6 @@ fn server_settings(folders: &ServerFolders, settings: &PostgresSettings) -> Vec<
     own.chain(settings.extra.iter().cloned()).collect()
 }
 
-/// Returns true if the server accepts connections. Postgres writes its state into the eighth line
-/// of `postmaster.pid`, where pg_ctl also reads it.
 fn is_ready(data: &Path, pid: u32) -> bool {
     let Ok(text) = fs::read_to_string(data.join("postmaster.pid")) else { return false };
     let mut lines = text.lines();

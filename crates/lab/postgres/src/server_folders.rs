@@ -1,7 +1,7 @@
-//! A server's directories and files, and the user that runs it.
+//! A server's directories, and the user that runs it.
 //!
-//! `<dir>` holds `lock` and, if the cluster is elsewhere, `LOCATION`. `<dir>` or
-//! `/var/lib/everytab/<hash>` holds `data` (the cluster) and `server.log`. The socket is in
+//! `<dir>` contains `lock` and, if the cluster is elsewhere, `LOCATION`. `<dir>` or
+//! `/var/lib/everytab/<hash>` contains `data` (the cluster) and `server.log`. The socket is in
 //! `/tmp/everytab-<hash>`, because a socket's path may have at most 107 bytes.
 
 use std::{
@@ -19,18 +19,14 @@ use crate::{
     process::{self, UnixUser},
 };
 
-/// The directory for clusters that cannot be in their own directory, because the server's user
-/// cannot enter it.
 const RELOCATED: &str = "/var/lib/everytab";
 
-/// Creates `dir` and returns its canonical path.
 pub(crate) fn make_folder(dir: &Path) -> Result<PathBuf, PostgresError> {
     fs::create_dir_all(dir).map_err(PostgresError::io("make", dir))?;
     dir.canonicalize().map_err(PostgresError::io("enter", dir))
 }
 
-/// Creates the directory for a moved cluster. This is independent of the umask, so that another
-/// user can enter the directory.
+/// Sets the mode regardless of the umask.
 fn make_enterable(home: &Path) -> Result<(), PostgresError> {
     let missing: Vec<&Path> = home.ancestors().take_while(|folder| !folder.exists()).collect();
     for folder in missing.into_iter().rev() {
@@ -41,22 +37,19 @@ fn make_enterable(home: &Path) -> Result<(), PostgresError> {
     Ok(())
 }
 
-/// A server's directories and files.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerFolders {
-    /// The owner's directory: lock and LOCATION.
     dir: PathBuf,
     /// The directory for cluster and log. This is `dir`, or one that the server's user can enter.
     home: PathBuf,
     pub(crate) data: PathBuf,
     pub(crate) log: PathBuf,
-    /// The directory for the socket, and for locks that test processes share.
     pub(crate) socket_folder: PathBuf,
     pub(crate) user: UnixUser,
 }
 
 impl ServerFolders {
-    /// Chooses directories and user. The caller must hold the lock in `dir`.
+    /// The caller must hold the lock in `dir`.
     pub(crate) fn choose(dir: &Path) -> Result<Self, PostgresError> {
         let pointer = dir.join("LOCATION");
         let moved = match fs::read_to_string(&pointer) {
@@ -73,15 +66,18 @@ impl ServerFolders {
         }
         let home = Path::new(RELOCATED).join(short_hash(dir, folders.user.uid));
         tracing::info!(
-            "user {} cannot enter {}: the Postgres cluster goes to {}",
+            "user {} cannot enter {}: using {} for the Postgres cluster",
             folders.user.uid,
             dir.display(),
             home.display()
         );
-        // There is no LOCATION, so this cluster belonged to an earlier directory with this name,
-        // which was deleted with its contents. The cluster must not be used again.
+        // Without LOCATION, this cluster belonged to a deleted directory with this name.
         if home.exists() {
-            tracing::warn!("deleting {}, left by a deleted {}", home.display(), dir.display());
+            tracing::warn!(
+                "deleting {}, which belonged to the deleted directory {}",
+                home.display(),
+                dir.display()
+            );
             crate::orphans::stop_all_in(&home.join("data"))?;
             fs::remove_dir_all(&home).map_err(PostgresError::io("delete", &home))?;
         }
@@ -109,13 +105,11 @@ impl ServerFolders {
         })
     }
 
-    /// Returns the directories that only this server uses.
     pub(crate) fn own_folders(&self) -> Vec<&Path> {
         if self.home == self.dir { vec![&self.dir] } else { vec![&self.home, &self.dir] }
     }
 
-    /// Returns true if the server's user can enter the directory. Mode bits are not a reliable test
-    /// for this, so this starts a program there.
+    /// Starts a program in the directory, because mode bits are not a reliable test.
     fn user_can_enter(&self, folder: &Path) -> Result<bool, PostgresError> {
         let mut command = Command::new("/bin/true");
         command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
@@ -127,13 +121,11 @@ impl ServerFolders {
         }
     }
 
-    /// Creates an empty directory for the server's user with mode 0700.
     pub(crate) fn make_private_folder(&self, path: &Path) -> Result<(), PostgresError> {
         DirBuilder::new().mode(0o700).create(path).map_err(PostgresError::io("make", path))?;
         self.give(path)
     }
 
-    /// Gives a file or directory to the server's user.
     pub(crate) fn give(&self, path: &Path) -> Result<(), PostgresError> {
         if self.user == UnixUser::current() {
             return Ok(());
@@ -142,7 +134,6 @@ impl ServerFolders {
             .map_err(PostgresError::io("give away", path))
     }
 
-    /// Creates the socket's directory, or uses an existing one that no other user can enter.
     pub(crate) fn prepare_socket_folder(&self) -> Result<(), PostgresError> {
         let path = &self.socket_folder;
         match DirBuilder::new().mode(0o700).create(path) {
@@ -151,7 +142,7 @@ impl ServerFolders {
             Err(error) => return Err(PostgresError::io("make", path)(error)),
         }
         let found = fs::symlink_metadata(path).map_err(PostgresError::io("look at", path))?;
-        // If this process's user owns the directory, a start was killed before `give`.
+        // If this process's user owns the directory, an earlier start was killed before `give`.
         let ours = found.uid() == self.user.uid || found.uid() == UnixUser::current().uid;
         if !found.is_dir() || !ours || found.mode() & 0o077 != 0 {
             return Err(PostgresError::SocketFolder { path: path.clone(), user: self.user.uid });
@@ -159,15 +150,13 @@ impl ServerFolders {
         self.give(path)
     }
 
-    /// Removes the socket's directory. Ignores a failure, because the next start uses this
-    /// directory again.
     pub(crate) fn remove_socket_folder(&self) {
         let _ = fs::remove_dir_all(&self.socket_folder);
     }
 }
 
-/// Returns the user that runs the server. This is the cluster's owner, or else this process's user.
-/// For root, this is `postgres` or `nobody` instead, which then gets root's files in `data`.
+/// Returns the user that runs the server: the cluster's owner, or else this process's user. For
+/// root, this is `postgres` or `nobody` instead.
 fn user_for(data: &Path) -> Result<UnixUser, PostgresError> {
     let us = UnixUser::current();
     let owner = match fs::metadata(data) {
@@ -204,8 +193,6 @@ fn give_all(path: &Path, user: UnixUser) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns sixteen hexadecimal digits that identify `dir` and a user in directories that all
-/// servers share.
 fn short_hash(dir: &Path, uid: u32) -> String {
     let mut hash = Sha256::new();
     hash.update(dir.as_os_str().as_encoded_bytes());
@@ -214,7 +201,6 @@ fn short_hash(dir: &Path, uid: u32) -> String {
     hex::encode(&hash.finalize()[..8])
 }
 
-/// Renames the log of the previous run and opens a new one.
 pub(crate) fn open_log(path: &Path) -> Result<File, PostgresError> {
     let before = path.with_extension("log.1");
     if path.exists() {

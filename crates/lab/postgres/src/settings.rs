@@ -5,12 +5,11 @@ use std::path::PathBuf;
 /// A private Postgres's settings. All except `dir` may change between starts.
 #[derive(Debug, Clone)]
 pub struct PostgresSettings {
-    /// The directory for cluster, log and lock. Only this server uses it. It is created if it is
+    /// The directory for cluster, log and lock, which only this server uses. It is created if it is
     /// missing.
     pub dir: PathBuf,
-    /// If false, fsync, full_page_writes and synchronous_commit are off. A killed server may then
-    /// lose its last transactions, and a crash of the host may destroy the cluster. This is for
-    /// tests.
+    /// If false, fsync, full_page_writes and synchronous_commit are off, for tests. A killed server
+    /// may then lose its last transactions, and a crash of the host may destroy the cluster.
     pub durable: bool,
     /// Postgres's max_connections.
     pub max_connections: u32,

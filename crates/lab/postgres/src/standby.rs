@@ -1,8 +1,6 @@
-//! An asynchronous standby for tests, and the failover to it, which loses commits.
-//!
-//! The standby is a base backup that receives nothing further. It only has the commits from before
-//! it was made, like a standby that lost the connection to its primary. It is promoted on a new
-//! timeline, in the primary's directory, so that clients find it at the primary's address.
+//! A standby for tests, and the failover to it, which loses commits. The standby is a base backup
+//! that receives nothing further. It is promoted in the primary's directory, so that clients find
+//! it at the primary's address.
 
 use std::{
     fs,
@@ -29,8 +27,7 @@ pub struct Standby {
 }
 
 impl PrivatePostgres {
-    /// Makes a standby that has all commits from before this call, and none from after it. The
-    /// server must not have another standby. Blocks for 0.1 to 1 s.
+    /// Makes a standby that has all commits from before this call, and none from after it.
     ///
     /// # Errors
     ///
@@ -72,14 +69,12 @@ impl PrivatePostgres {
         let data = self.folders.data.clone();
         process::send(self.pid(), Signal::Kill).map_err(PostgresError::io("stop", &data))?;
         drop(self);
-        // The killed server's own processes end shortly after it.
         orphans::stop_all_in(&data)?;
         fs::remove_dir_all(&data).map_err(PostgresError::io("delete", &data))?;
         fs::rename(&standby.data, &data).map_err(PostgresError::io("make", &data))?;
-        // The archive for the write-ahead log is empty, so recovery ends with the standby's
-        // own log.
+        // The archive is empty, so recovery ends with the standby's own log.
         settings.extra.push(("restore_command".to_owned(), "false".to_owned()));
-        // Before the promotion, no session is accepted, because it could only read.
+        // No session is accepted before the promotion, because it could only read.
         settings.extra.push(("hot_standby".to_owned(), "off".to_owned()));
         Self::start(settings)
     }

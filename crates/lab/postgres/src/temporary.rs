@@ -1,7 +1,6 @@
-//! Temporary servers without durability, each in its own directory that is deleted at the end.
-//!
-//! The directories are called `everytab-passing-*`. Before one is created, directories with a free
-//! lock are removed, because their owner was killed or exited without deleting them.
+//! Temporary servers without durability, each in its own directory. Before one is created,
+//! directories called `everytab-passing-*` with a free lock are removed, because their owner was
+//! killed.
 
 use std::{
     fs::{self, Permissions},
@@ -16,8 +15,7 @@ use crate::{
 };
 
 const FOLDER_PREFIX: &str = "everytab-passing-";
-/// A directory younger than this may not be locked yet. Locking it after its creation takes
-/// milliseconds.
+/// A directory younger than this may not be locked yet.
 const YOUNG: Duration = Duration::from_secs(60);
 
 impl PrivatePostgres {
@@ -31,8 +29,8 @@ impl PrivatePostgres {
         Self::start_temporary(&std::env::temp_dir())
     }
 
-    /// Starts a server without durability in a new directory below `parent`, and removes the
-    /// directories of killed processes there. Call [`erase`](Self::erase) at the end.
+    /// Starts a server without durability in a new directory below `parent`. Call
+    /// [`erase`](Self::erase) at the end.
     ///
     /// # Errors
     ///
@@ -46,18 +44,15 @@ impl PrivatePostgres {
         // The server's user must be able to enter this directory.
         fs::set_permissions(&dir, Permissions::from_mode(0o755))
             .map_err(PostgresError::io("make", &dir))?;
-        // Many tests share a server.
         let settings = PostgresSettings::new(dir);
         Self::start(PostgresSettings { durable: false, max_connections: 300, ..settings })
     }
 }
 
-/// Returns the nanoseconds since 1970, for unique names.
 pub(crate) fn nanoseconds() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_nanos())
 }
 
-/// Removes abandoned directories if permitted. Directories of other users remain.
 fn remove_abandoned(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_ours =

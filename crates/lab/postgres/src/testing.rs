@@ -1,7 +1,5 @@
-//! One Postgres for all tests in a run, and a separate database for each test.
-//!
-//! This is the server that `with-postgres` named in the environment. Otherwise this process starts
-//! one, which stops with it. Failures panic, because a test without its database has failed.
+//! One Postgres for all tests in a run, and a database for each test. The server is the one that
+//! `with-postgres` named in the environment, or this process starts one.
 
 #![allow(clippy::panic)]
 
@@ -28,7 +26,6 @@ use crate::{
 pub struct TestServer {
     socket_folder: PathBuf,
     psql: PathBuf,
-    /// This process's server. `None` if `with-postgres` owns the server.
     _own: Option<PrivatePostgres>,
 }
 
@@ -36,7 +33,7 @@ pub struct TestServer {
 ///
 /// # Panics
 ///
-/// Panics with a single line if the server cannot be started.
+/// Panics if the server cannot be started.
 pub fn shared_for_tests() -> &'static TestServer {
     static SERVER: OnceLock<TestServer> = OnceLock::new();
     SERVER.get_or_init(|| match TestServer::connect_or_start() {
@@ -63,7 +60,7 @@ impl TestServer {
         psql::url(&self.socket_folder, database, user)
     }
 
-    /// Returns the path to the server's socket, for a proxy in front of it.
+    /// Returns the path to the server's socket.
     pub fn socket(&self) -> PathBuf {
         psql::socket_in(&self.socket_folder)
     }
@@ -82,8 +79,7 @@ impl TestServer {
         psql::run(&self.psql, &self.url(database, ADMIN_USER), sql)
     }
 
-    /// Creates a new database, empty or a copy of `template` (about 20 ms), and returns its name.
-    /// It is deleted with the server.
+    /// Creates a new database, empty or a copy of `template`, and returns its name.
     ///
     /// # Panics
     ///
@@ -101,15 +97,13 @@ impl TestServer {
         }
     }
 
-    /// Creates the template database `name` once per server, even if several test processes call
-    /// this concurrently. `prepare` gets the superuser's URL, fills the database and must close its
-    /// connections. Afterwards the database accepts no connections and can be copied by
-    /// [`fresh_database`](Self::fresh_database).
+    /// Creates the template database `name` once per server. `prepare` gets the superuser's URL,
+    /// fills the database and must close its connections, because
+    /// [`fresh_database`](Self::fresh_database) copies it.
     ///
     /// # Panics
     ///
-    /// Panics if the database cannot be created, or `prepare` panics. The next call then creates
-    /// the database again.
+    /// Panics if the database cannot be created, or `prepare` panics.
     pub fn template(&self, name: &str, prepare: impl FnOnce(&str)) {
         let made = self.template_once(name, prepare);
         if let Err(error) = made {

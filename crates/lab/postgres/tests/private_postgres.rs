@@ -1,4 +1,4 @@
-//! Starts, stops, kills and restarts servers with the installed Postgres.
+//! Tests servers of the installed Postgres.
 
 // clippy.toml allows unwrap in tests, but not in their helpers.
 #![allow(clippy::unwrap_used)]
@@ -15,7 +15,6 @@ use everytab_patience::wait_for;
 use everytab_postgres::{PostgresSettings, PrivatePostgres, shared_for_tests};
 use tempfile::TempDir;
 
-/// Returns a directory that the server's user can enter.
 fn open_folder() -> TempDir {
     folder_with_mode(0o755)
 }
@@ -32,17 +31,14 @@ fn we_are_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Polls until something has happened. Panics after a long time, so that a test cannot hang.
 fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     wait_for(what, || happened().then_some(()));
 }
 
-/// Returns true if a process with this ID exists and runs `postgres`.
 fn runs_postgres(pid: u32) -> bool {
     fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| program.ends_with("postgres"))
 }
 
-/// Another process that owns a directory's server until it is killed.
 struct Owner {
     process: Child,
 }
@@ -52,8 +48,6 @@ impl Owner {
         let process = Command::new(env!("CARGO_BIN_EXE_with-postgres"))
             .arg("--dir")
             .arg(dir)
-            // The command finishes when this test's end of the pipe closes, even if the test is
-            // killed.
             .args(["--", "sh", "-c", "echo ready; exec cat"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -110,7 +104,6 @@ fn a_promoted_standby_has_the_address_and_lacks_later_commits() {
         let found = server.psql("postgres", "select max(n), count(*) from t").unwrap();
         assert_eq!(found, format!("{round}|{round}"));
     }
-    // A promotion starts a new timeline.
     let sql = "select timeline_id > 1 from pg_control_checkpoint()";
     assert_eq!(server.psql("postgres", sql).unwrap(), "t");
     server.erase().unwrap();
@@ -278,7 +271,6 @@ fn a_setting_that_postgres_rejects_is_named_in_one_line() {
     let error = error.unwrap_err().to_string();
     assert!(error.starts_with("Postgres did not start: "), "{error}");
     assert!(error.contains("shared_buffers") && error.lines().count() == 1, "{error}");
-    // The directory can be used again.
     PrivatePostgres::start(settings(dir.path())).unwrap().stop().unwrap();
 }
 
@@ -293,7 +285,6 @@ fn a_directory_that_cannot_be_created_is_named() {
 
 #[test]
 fn a_full_disk_is_reported_in_one_line_and_survived() {
-    // A small file system in a separate mount namespace, which is removed when the script finishes.
     let dir = open_folder();
     let script = r#"
         disk() { mount -t tmpfs -o "size=$1,mode=755" none "$DISK" 2>/dev/null || exit 77; }
@@ -340,7 +331,6 @@ fn a_cluster_is_created_elsewhere_if_the_servers_user_cannot_enter_the_directory
     assert_eq!(server.psql("postgres", "select count(*) from t").unwrap(), "0");
     drop(server);
 
-    // A user who deletes the directory wants to start from scratch.
     fs::remove_dir_all(&dir).unwrap();
     let server = PrivatePostgres::start(settings(&dir)).unwrap();
     assert!(server.psql("postgres", "select count(*) from t").is_err());

@@ -7,12 +7,9 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Pause after a failed accept. Other connections can end during the pause and release file
-/// descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Accepts connections until the future is dropped, at most `max` concurrently. Further connections
-/// wait in the backlog. Dropping the future closes every connection.
+/// Accepts at most `max` connections concurrently. Dropping the future closes every connection.
 pub(crate) async fn serve<F, H>(listener: TcpListener, max: usize, handle: F)
 where
     F: Fn(TcpStream) -> H,

@@ -1,14 +1,8 @@
-//! The access log: one line per request, with its response's timing in microseconds.
+//! The access log: one line per request, with its timing in microseconds.
 //!
-//! Every received request has one line, even if its client disconnects. The start time is taken
-//! after the request was read, and the line is written before the response's last bytes are sent.
-//! This order has two consequences. A client that has received a whole response can find its line.
-//! If a client waits for each response before it sends the next request, its requests never overlap
-//! in the log, and the gaps between them never look shorter than they were.
-//!
-//! A short response's line is written before its first bytes are sent, so this also holds for a
-//! client that abandons a short response after the head. A maximum number of lines limits memory
-//! use. Lines that do not fit are counted.
+//! A line is written before the response's last bytes are sent, so that a client that has received
+//! a response can find its line. A short response's line is written before its first bytes, because
+//! a client may disconnect after the head.
 
 use std::{
     fmt,
@@ -25,19 +19,16 @@ use parking_lot::Mutex;
 
 use crate::error::TestbedError;
 
-/// Maximum body length that is sent in one write with the head. This is less than a socket's buffer
-/// and less than an HTTP/2 stream's window, which have at least 64 KiB.
+/// Maximum body length that is sent in one write with the head.
 const MAX_SHORT_BYTES: usize = 16 * 1_024;
 
-/// One request. Its string form is a line with tab-separated fields in the order of the fields
-/// below.
+/// One request. Its string form is a line with these fields, separated by tabs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AccessLine {
     /// When the request was read, in microseconds since the log was started.
     pub start_us: u64,
-    /// When the response's last bytes were sent, or when the client disconnected, in microseconds
-    /// since the log was started. A short response is sent in one write, so this is when its first
-    /// bytes were sent.
+    /// The time just before the response's last bytes were sent (a short response's first bytes),
+    /// or when the client disconnected, in microseconds since the log was started.
     pub end_us: u64,
     /// The response's status. 0 if the client disconnected before the server had a response.
     pub status: u16,
@@ -49,7 +40,7 @@ pub struct AccessLine {
     pub path: String,
 }
 
-/// Where lines are written.
+/// The destination of an access log.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum AccessLogTarget {
     /// Memory, with at most this many lines.
@@ -93,14 +84,12 @@ pub fn read_access_log(path: &Path) -> io::Result<Vec<AccessLine>> {
     BufReader::new(File::open(path)?).lines().map(read).collect()
 }
 
-/// The access log for one small internet. Clones share it. It is off until it is started.
 #[derive(Clone, Default)]
 pub(crate) struct AccessLog(Arc<Mutex<Option<Started>>>);
 
 struct Started {
     epoch: Instant,
     sink: Sink,
-    /// Number of lines that did not fit or could not be written.
     lost: u64,
 }
 
@@ -122,8 +111,6 @@ impl AccessLog {
         Ok(())
     }
 
-    /// Returns the lines in memory, in the order in which requests ended. If the log is a file,
-    /// flushes the file to disk and returns no lines.
     pub(crate) fn lines(&self) -> Vec<AccessLine> {
         match self.0.lock().as_mut().map(|started| &mut started.sink) {
             Some(Sink::Memory { lines, .. }) => lines.clone(),
@@ -137,12 +124,10 @@ impl AccessLog {
         }
     }
 
-    /// Returns the number of requests without a line.
     pub(crate) fn lost(&self) -> u64 {
         self.0.lock().as_ref().map_or(0, |started| started.lost)
     }
 
-    /// Starts a request's line. `None` if the log is off.
     pub(crate) fn begin(&self, address: IpAddr, host: &str, path: &str) -> Option<OpenLine> {
         let epoch = self.0.lock().as_ref()?.epoch;
         let start_us = micros_since(epoch);
@@ -158,11 +143,9 @@ impl fmt::Debug for AccessLog {
     }
 }
 
-/// The log line for a request whose response has not ended. The line is written when the response
-/// ends, or when this value is dropped.
+/// The line is written when the response ends, or when this value is dropped.
 pub(crate) struct OpenLine {
     log: AccessLog,
-    /// Start time of this line's log.
     epoch: Instant,
     line: AccessLine,
     is_written: bool,
@@ -173,14 +156,14 @@ impl OpenLine {
         self.line.status = status;
     }
 
-    /// Writes a short response's line. Call this before its first bytes are sent.
+    /// Call this before the response's first bytes are sent.
     pub(crate) fn ends_if_short(&mut self, body_bytes: usize) {
         if body_bytes <= MAX_SHORT_BYTES {
             self.ends();
         }
     }
 
-    /// Writes the line, unless it was already written. Call this before the last bytes are sent.
+    /// Call this before the response's last bytes are sent.
     pub(crate) fn ends(&mut self) {
         if std::mem::replace(&mut self.is_written, true) {
             return;

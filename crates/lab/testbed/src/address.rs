@@ -1,46 +1,31 @@
-//! A host's loopback address.
-//!
-//! A listener must drop, reset or ignore a connection before it knows the hostname, so the decision
-//! depends on the address. Each of these three behaviours has its own /16, so that no table is
-//! needed. Hosts that respond have addresses from 127.1.0.0 to 127.239.255.255. Hosts that share an
-//! address are in 127.240.0.0/16. We do not use 127.0.0.0/16, because other programs on this host
-//! listen there.
+//! A host's loopback address. A listener must drop, reset or ignore a connection before it knows
+//! the hostname, so each of these behaviours has its own /16. Hosts that share an address are in
+//! 127.240.0.0/16. 127.0.0.0/16 is unused, because other programs listen there.
 
 use std::net::Ipv4Addr;
 
 use crate::{behaviour::Behaviour, dice::Dice};
 
-/// Second octet for addresses whose connection requests are dropped.
 pub(crate) const DROPPED_OCTET: u8 = 250;
-/// Second octet for addresses whose connections are reset.
 pub(crate) const RESET_OCTET: u8 = 251;
-/// Second octet for addresses whose connections are accepted and ignored.
 pub(crate) const IGNORED_OCTET: u8 = 252;
 
-/// Second octet for addresses that are shared by several hosts. The request names the host.
 const SHARED_OCTET: u8 = 240;
 
-/// A listener's reaction to a connection, by its local address.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reception {
-    /// The listener responds to requests.
     Served,
-    /// The listener resets the connection immediately.
     Reset,
-    /// The listener sends nothing and keeps the connection open.
     Ignored,
-    /// The address is not a loopback address, so the listener closes the connection.
     Foreign,
 }
 
-/// Returns the IPv4 address for a host with this behaviour.
 pub(crate) fn of_host(seed: u64, host: &str, behaviour: Behaviour) -> Ipv4Addr {
     let mut dice = Dice::new(seed, &["address", host]);
     let low = dice.below(65_534) + 1;
     let second = match behaviour {
         Behaviour::ConnectTimeout => DROPPED_OCTET,
-        // With IPv6, a refused host resolves to ::1, where nothing listens. Without IPv6 it has
-        // this address.
+        // Without IPv6, a host that refuses connections has an address that resets them.
         Behaviour::Refused | Behaviour::Reset => RESET_OCTET,
         Behaviour::NeverAnswers => IGNORED_OCTET,
         _ => (dice.below(239) + 1) as u8,
@@ -48,13 +33,11 @@ pub(crate) fn of_host(seed: u64, host: &str, behaviour: Behaviour) -> Ipv4Addr {
     Ipv4Addr::new(127, second, (low >> 8) as u8, low as u8)
 }
 
-/// Returns one of the addresses that several hosts share.
 pub(crate) fn shared_by_host(seed: u64, host: &str) -> Ipv4Addr {
     let mut dice = Dice::new(seed, &["shared address", host]);
     Ipv4Addr::new(127, SHARED_OCTET, 0, dice.between(1, 3) as u8)
 }
 
-/// Returns how a listener reacts to connections to this address.
 pub(crate) fn reception(local: Ipv4Addr) -> Reception {
     match local.octets() {
         [127, RESET_OCTET, ..] => Reception::Reset,
@@ -64,8 +47,6 @@ pub(crate) fn reception(local: Ipv4Addr) -> Reception {
     }
 }
 
-/// Returns a private address for a host whose DNS response contains an address in a private
-/// network.
 pub(crate) fn private_of_host(seed: u64, host: &str) -> Ipv4Addr {
     let mut dice = Dice::new(seed, &["private address", host]);
     let tail = dice.between(1, 254) as u8;

@@ -1,8 +1,5 @@
-//! The host behaviours in the small internet, each with a stable name.
-//!
-//! A host has exactly one behaviour. It is chosen from the mix by (seed, hostname), so that a
-//! response never depends on earlier requests. This module does not depend on how a behaviour is
-//! implemented.
+//! The host behaviours in the small internet, each with a stable name. A host's behaviour depends
+//! on (seed, hostname), never on earlier requests.
 
 use serde::{Deserialize, Serialize};
 
@@ -105,7 +102,6 @@ behaviours! {
 }
 
 impl Behaviour {
-    /// Returns true if HTTP/2 cannot carry the fault, as with a wrong Content-Length.
     pub(crate) fn needs_http1(self) -> bool {
         matches!(self, Self::StallsInBody | Self::LengthTooLong | Self::LengthTooShort)
     }

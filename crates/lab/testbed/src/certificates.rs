@@ -1,7 +1,4 @@
-//! Certificates: an authority created at start, and a leaf certificate per hostname, created when a
-//! client connects.
-//!
-//! The authority's key never leaves memory. Only its certificate is written to a file.
+//! Certificates: an authority created at start, and a leaf certificate per hostname.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -26,7 +23,6 @@ use crate::{behaviour::Behaviour, error::TestbedError};
 /// Maximum number of leaves in memory. When this number is reached, all of them are dropped.
 const MAX_KEPT: usize = 4_096;
 
-/// The authority and the leaves that it signed.
 pub(crate) struct Certificates {
     authority: CertifiedIssuer<'static, KeyPair>,
     leaf_key: KeyPair,
@@ -52,7 +48,7 @@ impl Certificates {
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2090, 1, 1);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-        // All leaves share one key, because generating keys is slow, and nothing here is secret.
+        // All leaves share one key, because generating keys is slow.
         let leaf_key = KeyPair::generate()?;
         let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(leaf_key.serialize_der()));
         let signing_key = any_ecdsa_type(&der)?;
@@ -60,12 +56,10 @@ impl Certificates {
         Ok(Self { authority, leaf_key, signing_key, provider, kept: Mutex::default() })
     }
 
-    /// Returns the authority's certificate as PEM, for clients to trust.
     pub(crate) fn authority_pem(&self) -> String {
         self.authority.pem()
     }
 
-    /// Returns the leaf for a name, creating it if needed. `None` if the name is invalid.
     pub(crate) fn leaf(&self, host: &str, behaviour: Behaviour) -> Option<Arc<CertifiedKey>> {
         let fault = match behaviour {
             Behaviour::CertificateWrongName => Fault::WrongName,
@@ -86,7 +80,6 @@ impl Certificates {
         Some(leaf)
     }
 
-    /// Returns the server's TLS settings for one connection.
     pub(crate) fn server_config(
         &self,
         leaf: Arc<CertifiedKey>,
@@ -100,7 +93,6 @@ impl Certificates {
         Ok(Arc::new(config))
     }
 
-    /// Returns settings without a certificate, so that every handshake fails.
     pub(crate) fn refusing_config(&self) -> Result<Arc<ServerConfig>, rustls::Error> {
         self.config(None).map(Arc::new)
     }
@@ -110,8 +102,7 @@ impl Certificates {
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_cert_resolver(Arc::new(AtMostOneLeaf(leaf)));
-        // Each connection has its own settings and no session store, so no TLS session can be
-        // resumed.
+        // Without session storage and tickets, no TLS session can be resumed.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(config)

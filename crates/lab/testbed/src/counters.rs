@@ -1,4 +1,4 @@
-//! Counts requests and open connections. Tests use these counts to check that a client is polite.
+//! Counts requests and open connections, so that tests can check that a client is polite.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
@@ -27,11 +27,11 @@ pub struct Counts {
     pub bucket_requests: u64,
     /// Connections that are open now.
     pub open_connections: u64,
-    /// Maximum number of concurrent connections so far.
+    /// Maximum concurrent connections so far.
     pub most_connections: u64,
-    /// Maximum number of concurrent connections to one address, and the address.
+    /// Maximum concurrent connections to one address, and this address.
     pub most_per_address: Option<(u32, IpAddr)>,
-    /// Maximum number of concurrent connections to one host, and the host.
+    /// Maximum concurrent connections to one host, and this host.
     pub most_per_host: Option<(u32, String)>,
 }
 
@@ -49,15 +49,12 @@ pub struct Http2Request {
 #[derive(Debug, Default)]
 struct OpenConnections {
     counts: Counts,
-    /// Each request's host and path. `None` until a test enables this log.
     access_log: Option<Vec<(String, String)>>,
-    /// Requests over HTTP/2 since the access log was enabled.
     http2_requests: Vec<Http2Request>,
     open_per_address: HashMap<IpAddr, u32>,
     open_per_host: HashMap<String, u32>,
 }
 
-/// The live counters, shared by every task.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters(Arc<Mutex<OpenConnections>>);
 
@@ -74,7 +71,6 @@ impl Counters {
         self.lock().counts.bucket_requests += 1;
     }
 
-    /// Enables the log with each request's host and path.
     pub(crate) fn keep_access_log(&self) {
         self.lock().access_log.get_or_insert_default();
     }
@@ -113,7 +109,7 @@ impl Counters {
         }
     }
 
-    /// Counts a connection until the value is dropped.
+    /// Counts a connection until the returned value is dropped.
     pub(crate) fn connection(&self, address: IpAddr) -> CountedConnection {
         let mut state = self.lock();
         let OpenConnections { counts, open_per_address, .. } = &mut *state;
@@ -138,12 +134,10 @@ pub(crate) struct CountedConnection {
 }
 
 impl CountedConnection {
-    /// Returns the local address that the client dialled.
     pub(crate) fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// Records the connection's host. Only the first call has an effect.
     pub(crate) fn is_for(&mut self, host: &str) {
         if self.host.is_none() {
             let mut state = self.counters.lock();
@@ -176,8 +170,6 @@ fn raise<K: Clone + Eq + Hash>(open: &mut HashMap<K, u32>, key: K, most: &mut Op
 
 fn lower<K: Eq + Hash>(open: &mut HashMap<K, u32>, key: K) {
     if let Entry::Occupied(mut entry) = open.entry(key) {
-        // Remove an entry whose count drops to zero. Otherwise the table would grow with every host
-        // ever seen.
         match entry.get().checked_sub(1) {
             None | Some(0) => drop(entry.remove()),
             Some(left) => *entry.get_mut() = left,

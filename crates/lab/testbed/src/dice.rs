@@ -1,7 +1,4 @@
 //! Reproducible random numbers: a pure function of a seed and labels.
-//!
-//! All variety in the small internet is drawn from this module. Equal seeds and labels give equal
-//! numbers on every host and in any call order, because this module reads no clock or shared state.
 
 use sha2::{Digest, Sha256};
 
@@ -10,8 +7,7 @@ use sha2::{Digest, Sha256};
 pub struct Dice(u64);
 
 impl Dice {
-    /// Starts the stream for these labels. Labels are length-prefixed, so `["ab", "c"]` and
-    /// `["a", "bc"]` differ.
+    /// Labels are length-prefixed, so `["ab", "c"]` and `["a", "bc"]` differ.
     pub(crate) fn new(seed: u64, labels: &[&str]) -> Self {
         let mut hash = Sha256::new();
         hash.update(seed.to_be_bytes());
@@ -28,14 +24,14 @@ impl Dice {
     /// Starts the stream for a label and a number.
     #[must_use]
     pub fn numbered(seed: u64, label: &str, number: u64) -> Self {
-        // This starts from one mixing step instead of a hash per number, which is cheaper. The step
-        // separates the streams for neighbouring numbers.
+        // This is cheaper than a hash per number. The step separates the streams for neighbouring
+        // numbers.
         let mut dice = Self::new(seed, &[label]);
         dice.0 = dice.0.wrapping_add(number.wrapping_mul(0xA076_1D64_78BD_642F));
         Self(dice.next())
     }
 
-    /// Starts the stream for some numbers without hashing, for values that are drawn for each link.
+    /// Starts the stream without hashing, because this is called for each link.
     pub(crate) fn of_numbers<const N: usize>(numbers: [u64; N]) -> Self {
         let mut dice = Self(0);
         for number in numbers {
@@ -45,7 +41,6 @@ impl Dice {
         dice
     }
 
-    /// Returns the next 64 bits.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -59,23 +54,19 @@ impl Dice {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Returns a number in `low..=high`, or `low` if `high` is smaller.
     pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         low.saturating_add(self.below(high.saturating_sub(low).saturating_add(1)))
     }
 
-    /// Returns true with a probability of `parts` in 1,000.
     pub(crate) fn permille(&mut self, parts: u64) -> bool {
         self.below(1_000) < parts
     }
 
-    /// Returns one item. The slice must not be empty. All callers pass constant tables.
     pub(crate) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         let at = self.below(items.len() as u64) as usize;
         items[at]
     }
 
-    /// Returns one item, chosen by weight. At least one weight must be above 0.
     pub(crate) fn weighted<T: Copy>(&mut self, items: &[(T, u32)]) -> T {
         let total: u64 = items.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let mut left = self.below(total);

@@ -1,8 +1,6 @@
-//! The name server: UDP and TCP on one loopback port.
-//!
-//! A response is a function of the query alone. Every host in the content has one A record, and so
-//! does each of the known names. Hosts that refuse connections only have the AAAA record `::1`,
-//! where nothing listens. All other names do not exist. This module does not depend on HTTP.
+//! The name server: UDP and TCP on one loopback port. A host in the content has one A record,
+//! unless its behaviour is a DNS fault. If IPv6 is available, hosts that refuse connections have
+//! only the AAAA record `::1`, where nothing listens.
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -30,13 +28,9 @@ use crate::{
     internet::{Internet, KNOWN_NAMES},
 };
 
-/// Every record's time to live.
 const TTL_SECONDS: u32 = 60;
-/// Idle timeout. A TCP connection that sends no query for this time is closed.
 const TCP_IDLE: Duration = Duration::from_secs(10);
-/// Maximum number of ports to try until one is free for both UDP and TCP.
 const PORT_TRIES: usize = 64;
-/// Maximum number of open TCP connections. Further connections wait in the backlog.
 const MAX_TCP_CONNECTIONS: usize = 256;
 
 pub(crate) struct NameServer {
@@ -46,7 +40,6 @@ pub(crate) struct NameServer {
 }
 
 impl NameServer {
-    /// Binds UDP and TCP to one port on 127.0.0.1. Port 0 selects a free port.
     pub(crate) async fn bind(port: u16) -> Result<Self, TestbedError> {
         let mut refusal = None;
         for _ in 0..PORT_TRIES {
@@ -67,7 +60,6 @@ impl NameServer {
         self.address
     }
 
-    /// Responds to queries until the future is dropped.
     pub(crate) async fn serve(self, internet: Arc<Internet>) {
         tokio::join!(serve_udp(self.udp, &internet), serve_tcp(self.tcp, &internet));
     }
@@ -76,11 +68,9 @@ impl NameServer {
 async fn serve_udp(socket: UdpSocket, internet: &Arc<Internet>) {
     let mut buffer = vec![0; 4_096];
     loop {
-        // Linux reports ICMP errors for earlier responses here. We can ignore these.
         let Ok((length, peer)) = socket.recv_from(&mut buffer).await else { continue };
         let question = buffer.get(..length).unwrap_or_default();
         if let Some(answer) = answer(internet, question) {
-            // A UDP response that cannot be sent is lost, and the client sends its query again.
             let _ = socket.send_to(&answer, peer).await;
         }
     }
@@ -90,7 +80,6 @@ async fn serve_tcp(listener: TcpListener, internet: &Arc<Internet>) {
     accepting::serve(listener, MAX_TCP_CONNECTIONS, |stream| {
         let internet = Arc::clone(internet);
         async move {
-            // A client may close its connection at any time.
             let _ = serve_stream(stream, &internet).await;
         }
     })
@@ -110,7 +99,7 @@ async fn serve_stream(mut stream: TcpStream, internet: &Internet) -> std::io::Re
     }
 }
 
-/// Returns the response to a query. `None` if the server must not respond.
+/// Returns `None` if the server must not respond.
 pub(crate) fn answer(internet: &Internet, question: &[u8]) -> Option<Vec<u8>> {
     let question = Message::from_vec(question).ok()?;
     if question.metadata.message_type != MessageType::Query {
@@ -177,7 +166,6 @@ fn look_up(internet: &Internet, name: &Name, asked: RecordType) -> LookUp {
     LookUp::Addresses(addresses)
 }
 
-/// Writes the result into the response. `None` if the server must not respond.
 fn fill(answer: &mut Message, name: &Name, found: LookUp) -> Option<()> {
     let addresses = match found {
         LookUp::Silence => return None,

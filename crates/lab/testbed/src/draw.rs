@@ -1,7 +1,5 @@
-//! Icons drawn by code. A URL's icon is a pure function of (seed, host, path).
-//!
-//! The host determines the motif, so that all its icons look alike. The path determines the format,
-//! size and pixel format. This module does not depend on HTTP.
+//! Icons drawn by code. The host determines the motif; the path determines the format, size and
+//! pixel format.
 
 mod canvas;
 mod encode;
@@ -18,7 +16,6 @@ pub(crate) struct Drawn {
     pub(crate) body: Vec<u8>,
 }
 
-/// Image formats, chosen by the extension in the path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum DrawnFormat {
     Png,
@@ -44,12 +41,10 @@ impl DrawnFormat {
     }
 }
 
-/// Returns the icon at a path. `None` if the path does not look like an icon's.
 pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
     let format = format_of(path)?;
     let mut dice = Dice::new(seed, &["icon", host, path]);
-    // Some real servers send a PNG for a path that ends in `.ico`, so clients must inspect the
-    // bytes.
+    // Some real servers send a format that differs from the file name's.
     let format = match format {
         DrawnFormat::Ico if dice.permille(120) => DrawnFormat::Png,
         DrawnFormat::Png if dice.permille(15) => DrawnFormat::Jpeg,
@@ -73,20 +68,17 @@ pub(crate) fn icon(seed: u64, host: &str, path: &str) -> Option<Drawn> {
     Some(Drawn { content_type: format.content_type(), body })
 }
 
-/// Returns the bytes of a host's icon at a path, for benchmark programs. `None` if the path does
-/// not look like an icon's.
+/// Returns the bytes of a host's icon at a path. `None` if the path does not look like an icon's.
 #[must_use]
 pub fn drawn_icon(seed: u64, host: &str, path: &str) -> Option<Vec<u8>> {
     Some(icon(seed, host, path)?.body)
 }
 
-/// Returns bytes that start with the format's signature but are not an image.
 pub(crate) fn broken(seed: u64, host: &str, path: &str) -> Drawn {
     let mut dice = Dice::new(seed, &["broken icon", host, path]);
     let format = format_of(path).unwrap_or(DrawnFormat::Png);
     let start: &[u8] = match format {
         DrawnFormat::Png => b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x20\0\0\0\x20\x08\x06\0\0\0",
-        // The directory has one entry, whose offset is far outside the file.
         DrawnFormat::Ico => {
             b"\0\0\x01\0\x01\0\x20\x20\0\0\x01\0\x20\0\xff\xff\xff\x7f\xff\xff\xff\x7f"
         }
@@ -100,7 +92,7 @@ pub(crate) fn broken(seed: u64, host: &str, path: &str) -> Drawn {
     };
     let mut body = start.to_vec();
     for _ in 0..dice.between(0, 400) {
-        // Use only control characters. They cannot close an element, so that the SVG is broken.
+        // Control characters cannot close an element, so an SVG remains broken.
         body.push((dice.next() as u8) & 0x1f);
     }
     Drawn { content_type: format.content_type(), body }
@@ -122,7 +114,8 @@ fn format_of(path: &str) -> Option<DrawnFormat> {
     })
 }
 
-/// Returns the size in a file name, which is the last number with two or three digits.
+/// Returns the size in a file name, which is the last number from 16 to 512 with two or three
+/// digits.
 fn size_of(path: &str) -> Option<u32> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let numbers = name.split(|letter: char| !letter.is_ascii_digit());

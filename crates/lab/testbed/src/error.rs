@@ -42,13 +42,11 @@ pub enum TestbedError {
 }
 
 impl TestbedError {
-    /// Adds the path to an error from a file operation. For `map_err`.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::File { path, source }
     }
 
-    /// Converts an error from a socket operation. For `map_err`.
     pub(crate) fn listen(what: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Listen { what, source }
     }

@@ -1,7 +1,5 @@
-//! A generated crawl: hostnames, pages, WARC files and their index, from one seed.
-//!
-//! Everything is a pure function of (seed, host count). The files are written in parts, so that
-//! memory use does not grow with the host count.
+//! A generated crawl: hostnames, pages, WARC files and their index, as a pure function of (seed,
+//! host count). It is written in parts, so that memory use does not grow with the host count.
 
 mod crawl;
 mod icon_links;

@@ -1,27 +1,13 @@
 //! A small internet as a graph of sites for a live crawler, with an oracle that computes a crawl's
 //! results.
 //!
-//! A world consists of sites with any number of hosts, and of pages that link to each other. Every
-//! response is a pure function of (seed, settings, host, target, day). No page is stored, so a
-//! world with a hundred million pages takes no memory. The only state is bounded and outside these
-//! functions: the day, and the pages that have already responded with 503 once.
+//! Every response is a pure function of (seed, settings, host, target, day), except that some pages
+//! respond with 503 to a day's first request, so a world with a hundred million pages takes no
+//! memory.
 //!
-//! Pages are reachable by construction. A host's pages are a tree below its home page, a site's
-//! hosts are a tree below its first host, and the sites are a tree below the first site. All other
-//! links are random. Only leaves in these trees redirect, fail, are dead or are closed to crawlers,
-//! so every fault affects only its own page or host.
-//!
-//! ```text
-//! settings  the settings of a world        links     the links of a page
-//! names     hosts and sites, by number     html      a page as HTML
-//! world     sizes, faults, kinds of pages  answers   the response to a request
-//! paths     pages to targets and back      traps     sources of endless URLs
-//! sitemaps  the sitemaps of hosts          served    the day, and pages refused once
-//! walls     pages behind a cookie
-//! oracle    the records of a crawl
-//! ```
-//!
-//! This module does not depend on the crawler or on HTTP connections.
+//! A host's pages, a site's hosts and the sites are trees. All other links are random. Only leaves
+//! in these trees redirect, fail, are dead or are closed to crawlers, so every fault affects only
+//! its own page or host.
 
 mod answers;
 mod bomb;

@@ -5,23 +5,23 @@ use std::str::FromStr;
 use clap::Args;
 use everytab_testbed::{Behaviour, GraphSettings, PageSpread, Trap};
 
-/// Options of a graph of sites. Shares are in a thousandth.
+/// Options for a site graph. Shares are in thousandths.
 #[derive(Args)]
 #[command(next_help_heading = "Graph of sites (--graph)")]
 pub(crate) struct GraphOptions {
     /// Serve a graph of sites for a crawler instead of a crawl's hosts; --hosts counts its hosts.
     #[arg(long, conflicts_with_all = ["recorded", "mix"])]
     pub(crate) graph: bool,
-    /// Sites; half the hosts unless said.
+    /// Number of sites. The default is half the number of hosts.
     #[arg(long, requires = "graph")]
     sites: Option<u64>,
-    /// Pages of all hosts.
+    /// Total number of pages.
     #[arg(long, requires = "graph", default_value_t = 100_000)]
     pages: u64,
-    /// How pages are spread over hosts: equal, uniform or zipf.
+    /// How pages are distributed over hosts: equal, uniform or zipf.
     #[arg(long, requires = "graph", default_value = "uniform", value_parser = spread)]
     spread: PageSpread,
-    /// Links of a page.
+    /// Links per page.
     #[arg(long, requires = "graph", default_value_t = 40)]
     links: u64,
     /// Mean size of a page in bytes.
@@ -48,24 +48,23 @@ pub(crate) struct GraphOptions {
     /// Share of leaf pages that are images or PDF files.
     #[arg(long, requires = "graph", default_value_t = 60)]
     media: u32,
-    /// Share of PDF files that are the same file as others of their site.
+    /// Share of PDF files that are identical to others on their site.
     #[arg(long, requires = "graph", default_value_t = 0)]
     copies: u32,
-    /// Every page is fine, and every link is spelled the same.
+    /// Make every page fine, and write every link in its normalized spelling.
     #[arg(long, requires = "graph")]
     plain: bool,
-    /// Hosts answer by http alone.
+    /// Serve all hosts over http only.
     #[arg(long, requires = "graph")]
     http_only: bool,
     /// Traps: their names, or `all`.
     #[arg(long, requires = "graph", value_delimiter = ',', value_name = "NAME,...")]
     traps: Vec<String>,
-    /// Share of hosts that have one of the traps.
+    /// Share of hosts with a trap.
     #[arg(long, requires = "graph", default_value_t = 100)]
     trap_hosts: u32,
 }
 
-/// Two numbers separated by a hyphen.
 #[derive(Clone, Copy)]
 struct Bounds(u64, u64);
 
@@ -73,7 +72,7 @@ impl FromStr for Bounds {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let read = |text: &str| text.parse().map_err(|_| format!("{text:?} is no number"));
+        let read = |text: &str| text.parse().map_err(|_| format!("{text:?} is not a number"));
         let (least, most) = text.split_once('-').ok_or("two numbers, such as 20-5000")?;
         Ok(Self(read(least)?, read(most)?))
     }
@@ -89,7 +88,6 @@ fn spread(name: &str) -> Result<PageSpread, String> {
 }
 
 impl GraphOptions {
-    /// Returns the graph's settings.
     pub(crate) fn settings(&self, hosts: u64) -> Result<GraphSettings, String> {
         let mut traps = Vec::new();
         for name in &self.traps {

@@ -1,5 +1,4 @@
-//! The state that all servers in the small internet share: settings, content, counters, and the
-//! functions that map a hostname to its behaviour and addresses.
+//! The state that all servers in the small internet share.
 
 use std::net::Ipv4Addr;
 
@@ -10,7 +9,6 @@ use crate::{
     generate::World, graph::ServedGraph, mix::Mix, recorded::Recording, settings::Latency,
 };
 
-/// The source of pages and icons.
 #[derive(Debug)]
 pub(crate) enum Library {
     Recorded(Recording),
@@ -18,7 +16,6 @@ pub(crate) enum Library {
     Graph(Box<ServedGraph>),
 }
 
-/// One small internet. All methods are pure functions of the settings and their arguments.
 #[derive(Debug)]
 pub(crate) struct Internet {
     pub(crate) seed: u64,
@@ -27,14 +24,12 @@ pub(crate) struct Internet {
     pub(crate) library: Library,
     pub(crate) counters: Counters,
     pub(crate) access_log: AccessLog,
-    /// Permits for creating a response, because drawing and reading block a thread.
+    /// Limits the threads that draw icons or read files.
     pub(crate) drawing: Semaphore,
-    /// Whether `::1` exists on this system, so that connections can be refused by the kernel.
     pub(crate) has_ipv6: bool,
 }
 
-/// Hosts whose icons many sites use. These hosts are always fine, because a fault in one of them
-/// would affect many sites and distort the mix's shares.
+/// These hosts are always fine, because a fault in one of them would affect many sites.
 pub(crate) const SHARED_HOSTS: [&str; 4] = [
     "cdn.themes.example",
     "static.shopkeeper.example",
@@ -42,12 +37,10 @@ pub(crate) const SHARED_HOSTS: [&str; 4] = [
     "icons.forum-software.example",
 ];
 
-/// Names that exist in every small internet, because clients look them up to detect a resolver that
-/// sends false responses. Their websites have no content.
+/// Names that exist in every small internet, because clients resolve them to check their resolver.
 pub const KNOWN_NAMES: [&str; 3] = ["example.com", "iana.org", "wikipedia.org"];
 
 impl Internet {
-    /// Returns true if the name is one of this internet's hosts.
     pub(crate) fn knows(&self, host: &str) -> bool {
         match &self.library {
             Library::Graph(served) => served.graph.named(host).is_some(),
@@ -71,7 +64,6 @@ impl Internet {
         }
     }
 
-    /// Returns the host's loopback address. This is either its own, or one that it shares.
     pub(crate) fn address(&self, host: &str) -> Ipv4Addr {
         let behaviour = self.behaviour(host);
         let behaviour_is_in_address =
@@ -83,13 +75,10 @@ impl Internet {
         }
     }
 
-    /// Returns the loopback address for one of the [`KNOWN_NAMES`].
     pub(crate) fn known_address(&self, host: &str) -> Ipv4Addr {
         address::of_host(self.seed, host, Behaviour::Fine)
     }
 
-    /// Returns the addresses for a host that resolves to a private network. A third of these hosts
-    /// also have a public address.
     pub(crate) fn private_answer(&self, host: &str) -> Vec<Ipv4Addr> {
         let private = address::private_of_host(self.seed, host);
         if Dice::new(self.seed, &["mixed addresses", host]).permille(333) {
@@ -99,14 +88,11 @@ impl Internet {
         }
     }
 
-    /// Returns true if the host offers HTTP/2 over TLS.
     pub(crate) fn speaks_http2(&self, host: &str) -> bool {
         !self.behaviour(host).needs_http1() && Dice::new(self.seed, &["http2", host]).permille(600)
     }
 }
 
-/// Returns true if the name could belong to the public internet. It must have at least two labels
-/// with letters, digits, hyphens and underscores, and the last label must not be a number.
 fn looks_public(host: &str) -> bool {
     let label_fits = |label: &str| {
         (1..=63).contains(&label.len())
@@ -123,8 +109,6 @@ fn looks_public(host: &str) -> bool {
         && !host.ends_with(".invalid")
 }
 
-/// Returns true for a name that clients make up to check their resolver. No recorded page contains
-/// such a name.
 fn is_made_up(host: &str) -> bool {
     let label = host.strip_suffix(".com").and_then(|host| host.strip_prefix("everytab-"));
     label.is_some_and(|hex| hex.len() == 16 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))

@@ -1,20 +1,5 @@
-//! A small internet on loopback, from one seed number.
-//!
-//! This crate contains a name server, any number of websites (HTTP and HTTPS), a crawl bucket in
-//! Common Crawl's layout, and the content for all three, recorded or generated. Every response is a
-//! pure function of (settings, request). It does not depend on clocks, counters or the order of
-//! requests. This crate does not depend on the worker, so any client can use it over the network.
-//!
-//! ```text
-//! running    starts and stops          dns        names to addresses
-//! settings   settings of an internet   listeners  sockets; addresses that drop packets
-//! mix        shares of behaviours      web        responses to connections and requests
-//! generate   hosts, pages, WARC        bucket     the crawl's files, as a directory and over HTTP
-//! recorded   icons of a directory      draw       icons made by code
-//! track      hosts for measuring fetchers
-//! graph      sites that link to each other, traps, and an oracle, for a crawler
-//! access_log one line per request      politeness checks of these lines
-//! ```
+//! A small internet on loopback, from one seed number: a name server, any number of websites (HTTP
+//! and HTTPS), a crawl bucket in Common Crawl's layout, and their content.
 
 mod accepting;
 mod access_log;
@@ -61,7 +46,6 @@ pub use running::{ClientSettings, Running, SmallInternet};
 pub use settings::{Content, Latency, Settings};
 pub use weather::{Storm, Weather};
 
-/// Compiles and runs the README's example as a doc test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,9 +1,7 @@
-//! The web's listening sockets, for all addresses in 127.0.0.0/8.
-//!
-//! A packet filter on the socket (classic BPF, which needs no privileges) drops connection requests
-//! to the `DROPPED_OCTET` addresses, so that connecting to them times out as on the internet. The
-//! same port on `::1` is bound without listening. This way, the kernel refuses connections there
-//! and no other program can listen there.
+//! The web's listening sockets, for all addresses in 127.0.0.0/8. A packet filter (classic BPF,
+//! which needs no privileges) drops connection requests to the `DROPPED_OCTET` addresses, so that
+//! connecting times out. The same port on `::1` is bound without listening, so that the kernel
+//! refuses connections there.
 
 use std::{
     io,
@@ -15,10 +13,7 @@ use tokio::net::TcpListener;
 
 use crate::{address::DROPPED_OCTET, error::TestbedError};
 
-/// Number of connections that may wait to be accepted. This is enough for a client with thousands
-/// of requests in flight.
 const BACKLOG: i32 = 4_096;
-/// Maximum number of ports to try until one is free for IPv4 and IPv6.
 const PORT_TRIES: usize = 64;
 
 pub(crate) struct Listener {
@@ -28,7 +23,6 @@ pub(crate) struct Listener {
     pub(crate) refusing: Option<Socket>,
 }
 
-/// Listens on a port. 0 selects a free one.
 pub(crate) fn bind(what: &'static str, port: u16) -> Result<Listener, TestbedError> {
     try_ports(port).map_err(TestbedError::listen(what))
 }
@@ -48,7 +42,6 @@ fn try_ports(wanted: u16) -> io::Result<Listener> {
                 refusal = taken;
                 continue;
             }
-            // This host has no IPv6.
             Err(_) => None,
         };
         drop_unreachable(&socket)?;
@@ -60,8 +53,7 @@ fn try_ports(wanted: u16) -> io::Result<Listener> {
     Err(refusal)
 }
 
-/// Binds without listening, so that the kernel refuses connections and no other program gets the
-/// port.
+/// Binds without listening, so that the kernel refuses connections.
 fn reserve_on_ipv6(port: u16) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV6, Type::STREAM, Some(Protocol::TCP))?;
     socket.set_only_v6(true)?;
@@ -69,7 +61,6 @@ fn reserve_on_ipv6(port: u16) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Drops every packet whose destination is 127.`DROPPED_OCTET`.0.0/16.
 pub(crate) fn drop_unreachable(socket: &Socket) -> io::Result<()> {
     /// `SKF_NET_OFF` in linux/filter.h. Offsets from here are relative to the IP header.
     const NETWORK_HEADER: u32 = -0x10_0000_i32 as u32;

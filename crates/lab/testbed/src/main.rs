@@ -23,31 +23,32 @@ use tokio::signal::unix::{SignalKind, signal};
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// The number that everything is drawn from.
+    /// Seed for everything that is generated.
     #[arg(long, env = "EVERYTAB_TESTBED_SEED", default_value_t = 1)]
     seed: u64,
-    /// How many hosts to generate.
+    /// Number of hosts to generate.
     #[arg(long, env = "EVERYTAB_TESTBED_HOSTS", default_value_t = 1_000)]
     hosts: u64,
-    /// Serve the recorded crawl in this folder instead of generating one.
+    /// Serve the recorded crawl in this directory instead of generating one.
     #[arg(long, value_name = "DIR", conflicts_with = "hosts")]
     recorded: Option<PathBuf>,
-    /// In which shares hosts misbehave: light for generated hosts and none for recorded ones,
-    /// unless said.
+    /// Mix of misbehaving hosts. The default is light for generated hosts and none for recorded
+    /// ones.
     #[arg(long, env = "EVERYTAB_TESTBED_MIX")]
     mix: Option<MixName>,
-    /// Where generated files are kept; taken again when seed and hosts are the same.
+    /// Directory for generated files. They are reused if the settings are equal.
     #[arg(long, value_name = "DIR", default_value = "./everytab-testbed-data")]
     scratch: PathBuf,
     /// Write a line for each request to a site into this file, with its times in microseconds.
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
-    /// Instead of serving the graph, print what a crawl in this scope must record, from the first
-    /// home page where it is any, else from all: URL, outcome and SHA-256, a line each.
+    /// Print the records that a crawl in this scope must have instead of serving the graph: URL,
+    /// outcome and SHA-256, one record per line. The seed is the first home page if the scope is
+    /// any, and otherwise all home pages are seeds.
     #[arg(long, value_name = "SCOPE", requires = "graph")]
     expect: Option<String>,
-    /// Serve at the ports 80, 443 and 53, for programs that know no others; needs the right to, and
-    /// a network namespace that nobody else serves in.
+    /// Serve on the ports 80, 443 and 53, for programs that support no others. This needs
+    /// privileges and a separate network namespace.
     #[arg(long)]
     standard_ports: bool,
     #[command(flatten)]
@@ -100,8 +101,6 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serving)
 }
 
-/// Prints the records that a crawl must have: in the scope `any` from the first host, otherwise
-/// from all hosts.
 fn expect(graph: &SiteGraph, scope: &str) -> Result<(), Box<dyn std::error::Error>> {
     let scope = OracleScope::parse(scope).ok_or("--expect: page, host, site, list or any")?;
     let mut out = BufWriter::new(std::io::stdout().lock());

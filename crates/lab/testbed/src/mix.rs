@@ -4,10 +4,9 @@ use serde::Serialize;
 
 use crate::{behaviour::Behaviour, dice::Dice, error::TestbedError};
 
-/// Shares are parts per million.
 const WHOLE: u32 = 1_000_000;
 
-/// Each behaviour's share of hosts, in parts per million. The remaining hosts are fine.
+/// Each behaviour's share of hosts, in parts per million. All other hosts are fine.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Mix {
     shares: Vec<(Behaviour, u32)>,
@@ -69,9 +68,9 @@ impl Mix {
         Self { shares: shares.to_vec(), missing_favicon: 250_000, shared_address: 0 }
     }
 
-    /// Returns the mix for a bad day, which a scan must survive. Faults affect these shares of
-    /// hosts: DNS 5 %, timeouts 3 %, refused connections 2 %, 4xx 6 %, 5xx 1 %, not an image 4 %,
-    /// too large 0.1 %.
+    /// Returns the mix for a bad day: DNS faults affect 5 % of hosts, timeouts 3 %, refused
+    /// connections 2 %, 4xx 6 %, 5xx 1 %, files that are not images 4 %, and files that are too
+    /// large 0.1 %.
     #[must_use]
     pub fn issue() -> Self {
         use Behaviour as B;
@@ -103,7 +102,7 @@ impl Mix {
         Self::none().with(behaviour, WHOLE)
     }
 
-    /// Sets the share of one behaviour, in parts per million of the hosts.
+    /// Sets the share of one behaviour, in parts per million.
     #[must_use]
     pub fn with(mut self, behaviour: Behaviour, parts_per_million: u32) -> Self {
         self.shares.retain(|(known, _)| *known != behaviour);
@@ -111,15 +110,15 @@ impl Mix {
         self
     }
 
-    /// Sets the share of hosts whose `/favicon.ico` is 404, independent of their behaviour.
+    /// Sets the share of hosts without a `/favicon.ico`.
     #[must_use]
     pub fn with_missing_favicon(mut self, parts_per_million: u32) -> Self {
         self.missing_favicon = parts_per_million;
         self
     }
 
-    /// Sets the share of hosts that share one of three addresses. This applies to hosts with any
-    /// behaviour over HTTP, so that hosts that hang and hosts that respond have the same address.
+    /// Sets the share of hosts at three shared addresses. These hosts can have any behaviour over
+    /// HTTP.
     #[must_use]
     pub fn with_shared_address(mut self, parts_per_million: u32) -> Self {
         self.shared_address = parts_per_million;
@@ -135,22 +134,19 @@ impl Mix {
             "light" => Ok(Self::light()),
             "issue" => Ok(Self::issue()),
             "none" => Ok(Self::none()),
-            _ => Err(TestbedError::Settings(format!("no mix {name}: light, issue or none"))),
+            _ => Err(TestbedError::Settings(format!(
+                "unknown mix {name:?}: expected light, issue or none"
+            ))),
         }
     }
 
-    /// Returns a behaviour's share, in parts per million. 0 for `Fine`, which has the remaining
-    /// hosts.
+    /// Returns a behaviour's share, in parts per million. 0 for `Fine`.
     #[must_use]
     pub fn share(&self, behaviour: Behaviour) -> u32 {
         let held = self.shares.iter().find(|(known, _)| *known == behaviour);
         held.map_or(0, |(_, share)| *share)
     }
 
-    /// Checks the shares.
-    ///
-    /// # Errors
-    /// Returns an error if the shares add up to more than all hosts.
     pub(crate) fn check(&self) -> Result<(), TestbedError> {
         let total: u64 = self.shares.iter().map(|(_, share)| u64::from(*share)).sum();
         let properties = self.missing_favicon.max(self.shared_address);
@@ -162,7 +158,7 @@ impl Mix {
         Ok(())
     }
 
-    /// Returns a host's behaviour, a pure function of (seed, hostname).
+    /// Returns a host's behaviour.
     #[must_use]
     pub fn behaviour(&self, seed: u64, host: &str) -> Behaviour {
         let mut drawn = Dice::new(seed, &["behaviour", host]).below(u64::from(WHOLE));
@@ -175,13 +171,11 @@ impl Mix {
         Behaviour::Fine
     }
 
-    /// Returns true if the host has no `/favicon.ico`. This is a pure function of (seed, hostname).
     pub(crate) fn lacks_favicon(&self, seed: u64, host: &str) -> bool {
         Dice::new(seed, &["lacks favicon", host]).below(u64::from(WHOLE))
             < u64::from(self.missing_favicon)
     }
 
-    /// Returns true if the host shares its address. This is a pure function of (seed, hostname).
     pub(crate) fn shares_address(&self, seed: u64, host: &str) -> bool {
         Dice::new(seed, &["shares an address", host]).below(u64::from(WHOLE))
             < u64::from(self.shared_address)

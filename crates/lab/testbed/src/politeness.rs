@@ -1,5 +1,5 @@
-//! Checks with an access log that a client was polite. It must send one request per host at a time,
-//! with the host's delay between one request's end and the next one's start.
+//! Checks with an access log that a client was polite: one request per host at a time, with the
+//! host's delay between one request's end and the next one's start.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -19,8 +19,7 @@ pub struct PolitenessFault {
 }
 
 /// Returns the requests that were sent too early, by host and time, each with the earlier request
-/// that ended last. `delays` returns a host's delay. A zero delay allows requests without a pause,
-/// but not overlapping ones.
+/// that ended last. A zero delay allows requests without a pause, but not overlapping ones.
 #[must_use]
 pub fn check_politeness(
     log: &[AccessLine],
@@ -82,8 +81,6 @@ mod tests {
         let log = [line("b", 500, 600), line("a", 0, 100), line("b", 0, 9), line("a", 150, 160)];
         assert_eq!(faults(&log, 50), []);
         assert_eq!(faults(&log, 51), [(0, 150, Some(50))]);
-        // A long request overlaps with all requests that start before its end, not only with the
-        // next one.
         let log =
             [line("a", 0, 1_000), line("a", 10, 20), line("a", 500, 600), line("a", 1_000, 1)];
         assert_eq!(faults(&log, 0), [(0, 10, None), (0, 500, None)]);

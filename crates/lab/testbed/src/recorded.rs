@@ -1,7 +1,5 @@
-//! A recorded crawl's icons. Icons in its WARC files are preferred to those in its `icons/`
-//! directory.
-//!
-//! This module keeps an index of URLs in memory, and reads a body when it is requested.
+//! A recorded crawl's icons, from its WARC files or else its `icons/` directory. Only an index of
+//! URLs is kept in memory.
 
 mod answers;
 
@@ -17,16 +15,13 @@ use crate::{dice::Dice, error::TestbedError, request::Request, stored_response::
 /// The directory for icons that are broken on purpose. No host serves them.
 const BROKEN: &str = "broken";
 
-/// The content of a directory with a recorded crawl.
 #[derive(Debug)]
 pub(crate) struct Recording {
     answers: Answers,
-    /// Every icon's format (the directory's name) and file, sorted.
     icons: Vec<(String, PathBuf)>,
 }
 
 impl Recording {
-    /// Reads every WARC file once and lists the icons.
     pub(crate) fn open(dir: &Path) -> Result<Self, TestbedError> {
         let mut warcs = Vec::new();
         walk(dir, &mut |path| {
@@ -47,15 +42,12 @@ impl Recording {
         Ok(Self { answers: Answers::read(warcs)?, icons })
     }
 
-    /// Returns the URL's recorded response, or else an icon from the directory. `None` for other
-    /// paths.
     pub(crate) fn response(&self, seed: u64, request: &Request) -> Option<StoredResponse> {
         let Request { https, host, target, .. } = request;
         self.answers.find(*https, host, target).or_else(|| self.icon(seed, host, request.path()))
     }
 
-    /// Returns one of the icons, chosen by (seed, host, path). It has the path's format, if such
-    /// icons exist.
+    /// The icon has the path's format, if such icons exist.
     fn icon(&self, seed: u64, host: &str, path: &str) -> Option<StoredResponse> {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         let extension = name.rsplit_once('.').map(|(_, extension)| extension);
@@ -90,7 +82,6 @@ impl Recording {
     }
 }
 
-/// Calls `found` for each file below a directory, in the order of their names.
 fn walk(folder: &Path, found: &mut impl FnMut(&Path)) -> Result<(), TestbedError> {
     let mut entries = fs::read_dir(folder)
         .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>())

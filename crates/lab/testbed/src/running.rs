@@ -35,7 +35,7 @@ use crate::{
 /// A small internet on loopback, made from [`Settings`].
 pub struct SmallInternet;
 
-/// The settings that a worker needs to use this internet, as values for its ordinary options.
+/// The settings with which a worker uses this internet.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct ClientSettings {
     /// The name server.
@@ -73,7 +73,7 @@ impl ClientSettings {
     }
 }
 
-/// A running small internet. Dropping it ends every server, connection and task.
+/// A running small internet, until it is dropped.
 pub struct Running {
     /// The settings for clients.
     pub client: ClientSettings,
@@ -83,13 +83,12 @@ pub struct Running {
     pub bucket_weather: Weather,
     internet: Arc<Internet>,
     servers: JoinSet<()>,
-    /// Sockets that reserve ports on `::1`, where connections are refused.
     _refusing: Vec<Socket>,
 }
 
 impl SmallInternet {
     /// Creates the content, unless the scratch directory already contains it, and starts the
-    /// servers on the current tokio runtime.
+    /// servers.
     ///
     /// # Errors
     /// Returns an error if the settings are invalid, a file cannot be read or written, or no port
@@ -111,7 +110,7 @@ impl SmallInternet {
         let mut https = listeners::bind("https", https_port)?;
         let names = NameServer::bind(dns_port).await?;
         let files = BucketServer::bind().await?;
-        // This port makes the name unique among running internets.
+        // The port makes the name unique among running internets.
         let scratch = bucket.parent().unwrap_or(Path::new("."));
         let ca_file = scratch.join(format!("authority-{}.pem", https.port));
         fs::write(&ca_file, &ca_pem).map_err(TestbedError::file(&ca_file))?;
@@ -205,8 +204,7 @@ impl Running {
         self.internet.knows(host)
     }
 
-    /// Returns generated content's hosts in index order, or a graph's hosts by number. Empty for
-    /// recorded content.
+    /// Returns generated content's hosts in index order, or a graph's hosts by number.
     pub fn hosts(&self) -> impl Iterator<Item = String> + '_ {
         let library = &self.internet.library;
         let count = match library {
@@ -221,7 +219,7 @@ impl Running {
         })
     }
 
-    /// Returns the site graph. `None` for other content.
+    /// Returns this internet's site graph, if its content is one.
     #[must_use]
     pub fn graph(&self) -> Option<&SiteGraph> {
         match &self.internet.library {
@@ -230,14 +228,14 @@ impl Running {
         }
     }
 
-    /// Sets a site graph's day, on which some pages' content depends. The initial day is 0.
+    /// Sets a site graph's day, which is 0 at first.
     pub fn set_day(&self, day: u32) {
         if let Library::Graph(served) = &self.internet.library {
             served.set_day(day);
         }
     }
 
-    /// Starts a log with each request's times. An earlier log ends.
+    /// Starts a log with each request's times, and ends an earlier one.
     ///
     /// # Errors
     /// Returns an error if the file cannot be created.
@@ -245,8 +243,8 @@ impl Running {
         self.internet.access_log.start(target)
     }
 
-    /// Returns the lines in memory, in the order in which requests ended. If the log is a file,
-    /// this flushes the file to disk and returns no lines.
+    /// Returns the lines in memory, in the order in which requests ended. A log in a file is
+    /// flushed, and returns no lines.
     #[must_use]
     pub fn access_lines(&self) -> Vec<AccessLine> {
         self.internet.access_log.lines()
@@ -258,7 +256,7 @@ impl Running {
         self.internet.access_log.lost()
     }
 
-    /// Stops everything and waits until it has stopped.
+    /// Stops this internet's servers.
     pub async fn stop(mut self) {
         self.servers.shutdown().await;
     }
@@ -266,7 +264,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // The file is useless without the authority's key, so a failure does no harm.
+        // The file is useless without the authority's key.
         let _ = fs::remove_file(&self.client.ca_file);
     }
 }

@@ -1,13 +1,9 @@
-//! An S3-compatible server over a directory, for tests: `s3s-fs`, in this process, on loopback.
-//!
-//! This module corrects s3s-fs in three cases, so that it responds as S3 does:
+//! An S3-compatible server over a directory, for tests: `s3s-fs`, corrected in three cases:
 //!
 //! * Conditional puts are atomic. s3s-fs checks, then writes, and stores the version after the
 //!   object.
 //! * A bucket that was not created is missing. s3s-fs creates it on the first put.
 //! * A directory with objects is not an object. s3s-fs responds with 500.
-//!
-//! This module does not depend on its clients.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -36,7 +32,6 @@ use tokio::{
 
 use crate::weather::{Weather, path_and_range};
 
-/// Number of locks over which keys are distributed. Writers of one key wait for each other.
 const KEY_LOCKS: usize = 64;
 
 /// The server could not start, or a bucket could not be created.
@@ -103,7 +98,6 @@ impl Drop for S3Server {
 }
 
 async fn accept(listener: TcpListener, buckets: Arc<Buckets>) {
-    // Dropping this task ends all connections.
     let mut connections = JoinSet::new();
     loop {
         let socket = tokio::select! {
@@ -172,7 +166,7 @@ impl Buckets {
             .ok()
             .and_then(|index| self.locks.get(index));
         let Some(lock) = lock else { return self.service.call(request).await };
-        // A multipart upload's parts change no object, so they may be written concurrently.
+        // A multipart upload's parts change no object.
         let is_part = request.uri().query().is_some_and(|query| query.contains("partNumber="));
         if key.is_empty() || reads || is_part {
             let _shared = lock.read().await;

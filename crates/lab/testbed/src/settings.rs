@@ -1,4 +1,4 @@
-//! A small internet's settings. Equal settings give equal bytes on every host.
+//! A small internet's settings.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -17,12 +17,12 @@ pub enum Content {
         /// Number of hostnames with a home page in the crawl.
         hosts: u64,
     },
-    /// A site graph for a crawler. There is no crawl, so the bucket is empty, and the mix is not
-    /// used. Only the `base` latency applies.
+    /// A site graph for a crawler. The bucket is empty, the mix is not used, and only the `base`
+    /// latency applies.
     Graph(Box<GraphSettings>),
 }
 
-/// Response times. All delays are determined by the URL.
+/// Response times, determined by the URL.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Latency {
     /// The delay before every response.
@@ -46,12 +46,12 @@ impl Default for Latency {
     }
 }
 
-/// Everything that determines a small internet's responses, and the directory for its files.
+/// Everything that determines a small internet's responses.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The seed for all random choices.
     pub seed: u64,
-    /// Recorded or generated.
+    /// Recorded content, generated content or a site graph.
     pub content: Content,
     /// The shares of hosts that misbehave.
     pub behaviours: Mix,
@@ -60,8 +60,8 @@ pub struct Settings {
     pub scratch_dir: PathBuf,
     /// Response times.
     pub latency: Latency,
-    /// Whether the servers use the internet's ports (80, 443, 53) instead of free ones, for
-    /// programs that support no others. Only one small internet per network namespace can use them.
+    /// Whether the servers use the ports 80, 443 and 53 instead of free ones, for programs that
+    /// support no others.
     pub standard_ports: bool,
 }
 

@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 
-/// A response from a recording, or an icon drawn by code.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct StoredResponse {
     pub(crate) status: u16,

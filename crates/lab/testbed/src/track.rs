@@ -1,11 +1,5 @@
-//! A track for measuring fetchers: many hosts with few kinds, served with as little work as
-//! possible.
-//!
-//! The small internet draws an icon for each response and has forty behaviours. Here a host is a
-//! number, its response is copied from a prepared one, and only totals are counted. Therefore a
-//! measurement shows the client's speed and not the server's. A URL's response is a pure function
-//! of the plan. The track needs the loopback ports 53, 80 and 443, so it runs in its own network
-//! namespace. This module does not depend on the client.
+//! A track for measuring fetchers: many hosts of few kinds, served with as little work as possible.
+//! It needs the loopback ports 53, 80 and 443, so it runs in its own network namespace.
 
 mod names;
 mod plan;
@@ -26,10 +20,7 @@ pub struct Track {
 }
 
 impl Track {
-    /// Starts the servers on the current tokio runtime.
-    ///
-    /// # Errors
-    /// Returns an error if a port is in use or needs privileges.
+    /// Starts this track's servers.
     pub fn start(plan: TrackPlan) -> Result<Self, TestbedError> {
         let (plan, tally) = (Arc::new(plan), Arc::new(Tally::default()));
         let failed = |source: io::Error| TestbedError::Listen { what: "the track", source };

@@ -1,14 +1,12 @@
-//! A store's weather: refusals that a test starts and ends while the store is read.
-//!
-//! Invariant: the same requests in the same order are refused, so a share does not depend on
-//! chance. This module does not depend on the store's content.
+//! A store's weather: refusals that a test starts and ends. The same requests in the same order are
+//! refused, so a share does not depend on chance.
 
 use std::sync::Arc;
 
 use http::StatusCode;
 use parking_lot::Mutex;
 
-/// The requests that a store refuses, and its response to them.
+/// The requests that a store refuses.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Storm {
     /// The status for refusals, such as 403, 503, or 404 for lists that are published late.
@@ -48,7 +46,7 @@ impl Storm {
     }
 }
 
-/// One store's weather. There are no storms at first. Clones share it.
+/// One store's weather, at first without storms. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Weather(Arc<Mutex<State>>);
 
@@ -70,13 +68,12 @@ impl Weather {
         self.0.lock().storms.clear();
     }
 
-    /// Returns the number of refused requests so far.
+    /// Returns how many requests this store has refused so far.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.0.lock().refused
     }
 
-    /// Returns the status and error code if the request is refused.
     pub(crate) fn refusal(&self, path: &str) -> Option<(StatusCode, &'static str)> {
         let mut state = self.0.lock();
         let storm = state.storms.iter_mut().find(|storm| path.contains(&storm.path))?;
@@ -103,7 +100,6 @@ impl Weather {
     }
 }
 
-/// Returns a request's path, a space, and the requested range.
 pub(crate) fn path_and_range<B>(request: &http::Request<B>) -> String {
     let range = request.headers().get(http::header::RANGE).and_then(|range| range.to_str().ok());
     let path = request.uri().path_and_query().map_or("/", |found| found.as_str());

@@ -1,7 +1,4 @@
-//! The small internet's web: connections on the http and https ports.
-//!
-//! This module handles a connection before its first request. `answer` computes the response to a
-//! request, and `http1` and `http2` write it.
+//! Accepts the small internet's web connections and performs their TLS handshakes.
 
 mod answer;
 mod graph;
@@ -28,24 +25,19 @@ use crate::{
     listeners::Listener,
 };
 
-/// Maximum number of open connections per listener. Further connections wait in the backlog.
 const MAX_CONNECTIONS: usize = 8_192;
-/// Time limit for each step of the TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The scheme that a listener serves.
 #[derive(Clone)]
 pub(crate) enum Scheme {
     Http,
     Https(Arc<Certificates>),
 }
 
-/// Accepts connections until the future is dropped, which closes every connection.
 pub(crate) async fn serve(listener: Listener, scheme: Scheme, internet: Arc<Internet>) {
     accepting::serve(listener.accepting, MAX_CONNECTIONS, |stream| {
         let (scheme, internet) = (scheme.clone(), Arc::clone(&internet));
         async move {
-            // A client may close its connection at any time.
             let _ = receive(stream, &scheme, &internet).await;
         }
     })
@@ -54,7 +46,7 @@ pub(crate) async fn serve(listener: Listener, scheme: Scheme, internet: Arc<Inte
 
 async fn receive(stream: TcpStream, scheme: &Scheme, internet: &Arc<Internet>) -> io::Result<()> {
     // Only programs on this host can reach a loopback address, unless a test routes another network
-    // namespace to this one.
+    // namespace here.
     let local = stream.local_addr()?.ip();
     let IpAddr::V4(address) = local else { return Ok(()) };
     let reception = address::reception(address);
@@ -78,7 +70,6 @@ async fn receive(stream: TcpStream, scheme: &Scheme, internet: &Arc<Internet>) -
     }
 }
 
-/// Closes the connection with a reset (RST) instead of a FIN.
 fn reset(stream: TcpStream) -> io::Result<()> {
     stream.set_zero_linger()
 }

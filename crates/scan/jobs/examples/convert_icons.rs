@@ -1,10 +1,10 @@
 //! Compares the time to convert icons in child processes with the time in this process, in batches
-//! as a bundle-shard job makes them.
+//! like those of a bundle-shard job.
 //!
 //!     convert_icons FOLDER [ROUNDS]     every file below FOLDER is an icon
 //!
-//! For each round, this program prints the wall-clock microseconds per icon for both ways, on one
-//! thread, and their ratio. At the end it prints the medians.
+//! Prints the microseconds per icon for both ways in each round, on one thread, their ratio, and
+//! the medians.
 // This benchmark reads files and a clock, and a broken file should stop it.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
@@ -41,8 +41,7 @@ fn main() -> ExitCode {
     let rounds = arguments.next().map_or(5, |rounds| rounds.parse().unwrap());
     let mut files = Vec::new();
     files_below(Path::new(&folder), &mut files);
-    // Each directory holds one format, so sort by file name to mix formats in a batch as on the
-    // web.
+    // Each directory holds one format, so this order mixes formats in a batch.
     files.sort_by_cached_key(|file| file.file_name().map(|name| name.to_owned()));
     let icons: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
     let mut times: [Vec<f64>; 3] = Default::default();
@@ -69,7 +68,6 @@ fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the microseconds per icon, and the total bytes of the tab icons.
 fn timed(icons: &[Vec<u8>], convert: fn(&[&[u8]]) -> usize) -> (f64, usize) {
     let begun = Instant::now();
     let bytes = icons

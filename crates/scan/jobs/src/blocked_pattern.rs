@@ -1,7 +1,5 @@
-//! Validates blocklist patterns and normalizes them. Operators pass patterns to commands, and
-//! people also edit blocklist.txt.
-//!
-//! This module does not depend on a pattern's origin or use.
+//! Validates and normalizes blocklist patterns, which come from command lines and from a
+//! hand-edited blocklist.txt.
 
 use std::net::IpAddr;
 
@@ -10,12 +8,12 @@ use everytab_commoncrawl::{HostnameError, canonical_hostname};
 
 /// Maximum characters in a title pattern. A CHECK constraint of the database has the same limit.
 const MAX_TITLE_CHARACTERS: usize = 300;
-/// Maximum invalid lines in a list that a message quotes. The message counts all of them.
 const NAMED_LINES: usize = 3;
 
-/// Normalizes a pattern, so that it can be compared with the index and with other patterns.
+/// Normalizes a pattern.
 ///
 /// # Errors
+///
 /// Returns one line with the pattern and a remedy, if the pattern cannot match anything or would
 /// match everything.
 pub fn check(kind: PatternKind, text: &str) -> Result<String, String> {
@@ -28,26 +26,25 @@ pub fn check(kind: PatternKind, text: &str) -> Result<String, String> {
 }
 
 /// Normalizes a hostname as the index does: lower case, IDNA applied, without a trailing dot.
-/// Allows only characters that DNS names may contain.
 ///
 /// # Errors
+///
 /// Returns one line with the name and a remedy.
 pub fn hostname(text: &str) -> Result<String, String> {
     let text = text.trim();
     name(text, text)
 }
 
-/// Parses the hostname `text`. Error messages quote `given`, because the caller may have removed a
-/// prefix from this string.
+/// Error messages quote `given`, from which the caller may have removed a prefix.
 fn name(given: &str, text: &str) -> Result<String, String> {
-    let refused = |reason: &str| format!("{given:?} is no hostname: {reason}");
+    let refused = |reason: &str| format!("{given:?} is not a hostname: {reason}");
     if text.contains('/') {
         return Err(refused("give it without scheme and path, such as www.example.com"));
     }
     let name = canonical_hostname(text).map_err(|error| match error {
-        HostnameError::Wildcard => refused(
-            "name the domain without *; as a suffix it stands for all hostnames below it too",
-        ),
+        HostnameError::Wildcard => {
+            refused("name the domain without *; a suffix also matches all hostnames below it")
+        }
         HostnameError::NotPublic => {
             refused("it has one label or is private; give a public one, such as www.example.com")
         }
@@ -55,7 +52,9 @@ fn name(given: &str, text: &str) -> Result<String, String> {
     })?;
     let of_dns = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     if name.address.is_none() && !name.text.bytes().all(of_dns) {
-        return Err(refused("names have letters, digits, - and _; give each name by itself"));
+        return Err(refused(
+            "names contain only letters, digits, dots, - and _; give one name at a time",
+        ));
     }
     Ok(name.text.into_owned())
 }
@@ -85,7 +84,7 @@ fn sha256(text: &str) -> Result<String, String> {
     let text = text.trim().to_ascii_lowercase();
     match text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         true => Ok(text),
-        false => Err(format!("{text:?} is no SHA-256: give 64 hexadecimal digits")),
+        false => Err(format!("{text:?} is not a SHA-256: give 64 hexadecimal digits")),
     }
 }
 
@@ -95,14 +94,14 @@ fn title(text: &str) -> Result<String, String> {
         return Err(format!("a title pattern has 1 to {MAX_TITLE_CHARACTERS} characters"));
     }
     if text.chars().any(char::is_control) {
-        return Err(format!("{text:?} holds control characters, which no title does"));
+        return Err(format!("{text:?} contains control characters, which titles never contain"));
     }
     if text.chars().rev().take_while(|&character| character == '\\').count() % 2 == 1 {
         return Err(format!("{text:?} ends with a backslash, which quotes the character after it"));
     }
     if text.chars().all(|character| matches!(character, '%' | '_')) {
         return Err(format!(
-            "{text:?} matches every title, or every one of a length; give some of its words"
+            "{text:?} matches every title, or every title with some length; include some words"
         ));
     }
     Ok(text.to_owned())
@@ -113,7 +112,6 @@ fn title(text: &str) -> Result<String, String> {
 pub struct PatternList {
     /// Valid patterns, normalized, in the list's order.
     pub patterns: Vec<(PatternKind, String)>,
-    /// Why each of the other lines is invalid.
     refused: Vec<String>,
 }
 
@@ -137,7 +135,8 @@ impl PatternList {
     pub fn refusals(&self) -> Option<String> {
         let named = self.refused.iter().take(NAMED_LINES).cloned().collect::<Vec<_>>().join("; ");
         let count = self.refused.len();
-        (count > 0).then(|| format!("{count} lines are no patterns and remove nothing: {named}"))
+        (count > 0)
+            .then(|| format!("{count} lines are not valid patterns and have no effect: {named}"))
     }
 }
 

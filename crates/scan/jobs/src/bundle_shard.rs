@@ -43,14 +43,12 @@ use crate::{
     warc::home_url,
 };
 
-/// Number of hosts whose icons a blocking thread converts in one batch. Passing a batch to the
-/// thread and back costs as much as a third of an icon.
+/// Hosts per batch. Hosts are batched, because passing work to a blocking thread and back takes a
+/// third as long as converting an icon.
 const HOSTS_PER_BATCH: usize = 16;
-/// A host gets no icon after this many failed conversions. This bounds the cost per host. An icon
-/// listed after this many broken ones is unlikely to be better.
+/// A host gets no icon after this many failed conversions, which bounds the cost per host.
 const MAX_FAILED_CONVERSIONS: usize = 4;
-/// An archive of at most this many bytes is read whole, a larger one record by record. A typical
-/// shard's archive has about 5 MB.
+/// Maximum size of an archive that is read at once. A typical shard's archive has about 5 MB.
 const ARCHIVE_BYTES_IN_MEMORY: u64 = 64 << 20;
 
 pub(crate) struct BundleShard;
@@ -130,7 +128,6 @@ impl Job for BundleShard {
     }
 }
 
-/// Blocks the hosts whose title matches a pattern, with the code that takedowns use.
 fn block_titles(hosts: &mut [BundleHost], patterns: &[String]) {
     let patterns: Vec<TitlePattern> =
         patterns.iter().map(|pattern| TitlePattern::new(pattern)).collect();
@@ -141,7 +138,6 @@ fn block_titles(hosts: &mut [BundleHost], patterns: &[String]) {
     }
 }
 
-/// A shard's archive, in memory if it has at most [`ARCHIVE_BYTES_IN_MEMORY`] bytes.
 enum ShardArchive {
     Absent,
     Whole(Bytes),
@@ -154,7 +150,6 @@ impl ShardArchive {
         job: &ScanAssignment,
         hosts: &[BundleHost],
     ) -> Result<Self, JobError> {
-        // All hosts in a shard have the same archive.
         let first = hosts.first();
         let lease_number = first.and_then(|host| host.archive_lease_number);
         let token = first.and_then(|host| host.archive_token);
@@ -195,7 +190,6 @@ impl ShardArchive {
 struct ShardTabs {
     tabs: Vec<Tab>,
     hostnames: Vec<String>,
-    /// The icons from which this shard's tabs were made.
     icons: Vec<IconLine>,
     thumbnails: Vec<Thumbnail>,
     stats: Stats,
@@ -248,7 +242,6 @@ async fn tabs(hosts: Vec<BundleHost>, mut converter: Converter<'_>) -> Result<Sh
     Ok(ShardTabs { tabs, hostnames, icons, thumbnails, stats })
 }
 
-/// Converts icon records from the archive, and caches the results by offset.
 struct Converter<'a> {
     archive: ShardArchive,
     colours: Colours,
@@ -258,18 +251,16 @@ struct Converter<'a> {
     converted: HashMap<i64, Option<ShardIcon>>,
 }
 
-/// An icon converted for a tab.
 #[derive(Debug, Clone)]
 struct ShardIcon {
     icon: TabIcon,
-    /// The source icon's digest.
     source: DigestPrefix,
     thumbnail: Thumbnail,
 }
 
 impl Converter<'_> {
-    /// Yields the host's icons with their indexes, in the order that SQL selected, until
-    /// [`MAX_FAILED_CONVERSIONS`] have failed.
+    /// Yields the icons in the order that SQL selected, until [`MAX_FAILED_CONVERSIONS`] have
+    /// failed.
     fn looked_at(
         &self,
         host: &BundleHost,
@@ -281,8 +272,7 @@ impl Converter<'_> {
         self.looked_at(host).find_map(|(_, icon)| icon?.as_ref())
     }
 
-    /// Returns the offset and length of the host's next record to convert. `None` if one of its
-    /// icons decodes, or if no record remains.
+    /// Returns `None` if one of the host's icons decodes, or if no record remains.
     fn next_record(&self, host: &BundleHost) -> Option<(i64, i64)> {
         let mut icons = self.looked_at(host);
         let (number, icon) = icons.find(|(_, icon)| !matches!(icon, Some(None)))?;
@@ -290,7 +280,6 @@ impl Converter<'_> {
         record.filter(|_| icon.is_none()).map(|(offset, length)| (*offset, *length))
     }
 
-    /// Converts these hosts' icons until each host has one that decodes, or no more records.
     async fn convert_for(
         &mut self,
         hosts: &[(BundleHost, String)],
@@ -306,7 +295,6 @@ impl Converter<'_> {
         }
     }
 
-    /// Converts records, given by offset and length, in one batch on a blocking thread.
     async fn convert(
         &mut self,
         wanted: BTreeMap<i64, i64>,
@@ -331,7 +319,6 @@ impl Converter<'_> {
     }
 }
 
-/// Yields a host's icons with their indexes until [`MAX_FAILED_CONVERSIONS`] have failed.
 fn until_failed<'a>(
     icons: impl Iterator<Item = Option<&'a Option<ShardIcon>>>,
 ) -> impl Iterator<Item = (usize, Option<&'a Option<ShardIcon>>)> {
@@ -343,10 +330,9 @@ fn until_failed<'a>(
     })
 }
 
-/// Conversion results by record offset.
 type Conversions = Vec<(i64, Result<ShardIcon, Reason>)>;
 
-/// Converts a sandbox failure to a job error. No icon is at fault, so the job runs again.
+/// No icon is at fault, so the job runs again.
 fn void(error: SandboxError) -> JobError {
     match error {
         SandboxError::Start(_) => JobError::NoRoom(error.to_string()),
@@ -392,14 +378,12 @@ fn body_of(record: &[u8]) -> Result<Vec<u8>, Reason> {
     read.unwrap_or(Err(CRASHED))
 }
 
-/// Writes this shard's part of the map, bundle by bundle.
 fn write_thumbnails(thumbnails: &[Thumbnail], bundles: i32) -> Vec<u8> {
     let bundles = usize::try_from(bundles).unwrap_or(1).max(1);
     let of_bundles = spread(thumbnails.len(), bundles).into_iter().map(|tabs| &thumbnails[tabs]);
     write_map_part(of_bundles)
 }
 
-/// Serializes the shard's bundles. Returns them with each hostname's bundle and slot.
 fn write_bundles(
     tabs: &[Tab],
     bundles: i32,

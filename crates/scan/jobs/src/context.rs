@@ -1,8 +1,4 @@
-//! The environment of a job: stores, the fetcher, the icon sandbox, a directory for temporary
-//! files.
-//!
-//! This module does not depend on Postgres, which a job reaches only through its assignment's item
-//! journal.
+//! The environment of a job.
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -13,19 +9,18 @@ use tokio::sync::Mutex;
 
 use crate::{icon_processes, live_exclusions::LiveExclusions, scan_settings::ScanSettings};
 
-/// Maximum attempts per store request. Twelve attempts with their pauses take about 50 s on
-/// average, so a shorter outage rarely ends a job. After a longer one, jobs are released.
+/// Maximum attempts per store request. With their pauses they take about 50 s on average, so a
+/// shorter outage rarely ends a job.
 pub const STORE_ATTEMPTS: u32 = 12;
 
 /// Timeout for a store's response to a probe, which is a single request.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The environment that all jobs of a worker share. Clones refer to the same stores and limits.
+/// The environment that all jobs of a worker share. Clones share stores and limits.
 #[derive(Clone)]
 pub struct Context {
     stores: Arc<Stores>,
-    /// Fetches URLs from the web. All jobs share this fetcher, so that its limits apply to all of
-    /// them together.
+    /// Fetches URLs from the web. All jobs share its limits.
     pub fetcher: Fetcher,
     /// Hosts that must no longer be requested, by scan.
     pub exclusions: Arc<LiveExclusions>,
@@ -35,10 +30,8 @@ pub struct Context {
     pub sandbox: Arc<Sandbox>,
 }
 
-/// Opened stores by [`StoreKey`], so that connections are shared.
 struct Stores {
     settings: StoreSettings,
-    /// The rate limit that applies to requests to all scans' sources.
     source_rate: Arc<AdaptiveRate>,
     open: Mutex<HashMap<StoreKey, Arc<dyn Store>>>,
 }
@@ -49,7 +42,6 @@ struct StoreKey {
     is_source: bool,
     is_public: bool,
     user_agent: String,
-    /// Whether this store serves probes: each request is sent once, with a short timeout.
     is_probe: bool,
 }
 
@@ -75,7 +67,6 @@ impl Context {
         self.open_own(url, false).await
     }
 
-    /// Works like [`Context::store`], but for a probe of the store.
     pub(crate) async fn probing_store(&self, url: &str) -> Result<Arc<dyn Store>, StorageError> {
         self.open_own(url, true).await
     }
@@ -94,7 +85,6 @@ impl Context {
         self.open_source(settings, false).await
     }
 
-    /// Works like [`Context::source`], but for a probe of the store.
     pub(crate) async fn probing_source(
         &self,
         settings: &ScanSettings,
@@ -118,7 +108,7 @@ impl Context {
         self.stores.source_rate.allow(per_second);
     }
 
-    /// Returns this worker's current limit on source requests per second. `None` if unlimited.
+    /// Returns this worker's current limit on source requests per second.
     pub fn source_requests(&self) -> Option<f64> {
         self.stores.source_rate.per_second()
     }

@@ -29,9 +29,9 @@ use crate::{
 /// Maximum disk bytes for one shard's icons. 1,200 hosts with 30 KB per icon take about 90 MB.
 pub const SPOOL_BYTES: u64 = 2 << 30;
 
-/// Returns a worker's maximum number of concurrent icon jobs for this many requests in flight. A
-/// shard spends half a minute in its slow tail, when it leaves most requests unused. Other shards
-/// use these.
+/// Returns the maximum concurrent icon jobs in a worker with this many requests in flight. In its
+/// slow tail of half a minute, a shard needs few of these requests, so that other shards can use
+/// the rest.
 pub const fn concurrent_jobs(in_flight: usize) -> usize {
     match in_flight / 25 {
         ..8 => 8,
@@ -57,7 +57,7 @@ impl Job for Icon {
             };
         }
         let hosts = coordinator.load_icon(job.scan, job.part).await?;
-        // Loaded last, because the worker polls for exclusions added after this query.
+        // Load the exclusions last, because the worker polls for those added after this query.
         let exclusions = coordinator.load_exclusions(job.scan, 0).await?;
         Ok((hosts, blocklist, exclusions))
     }
@@ -71,7 +71,10 @@ impl Job for Icon {
         add_rows(&exclusions, excluded);
         let hosts = blocking(move || host_candidates(hosts)).await??;
         let spool = Spool::create(&context.temporary, SPOOL_BYTES).map_err(|error| {
-            JobError::NoRoom(format!("no spool in {}: {error}", context.temporary.display()))
+            JobError::NoRoom(format!(
+                "cannot create a spool in {}: {error}",
+                context.temporary.display()
+            ))
         })?;
         let spool = Arc::new(spool);
         let robots = match job.settings.obey_robots {
@@ -117,8 +120,6 @@ impl Job for Icon {
     }
 }
 
-/// Returns a signer for requests in the name of the scan's site. `None` if this worker has no key
-/// or the site has no URL.
 fn signer(context: &Context, site_url: Option<&str>) -> Option<Arc<RequestSigner>> {
     let key = context.fetcher.signing_key()?;
     let Some(site_url) = site_url else {
@@ -130,9 +131,8 @@ fn signer(context: &Context, site_url: Option<&str>) -> Option<Arc<RequestSigner
     signer.ok().map(Arc::new)
 }
 
-/// Returns the robot that identifies itself in requests. It is confined to the worker's
-/// `--allow-range` addresses, unless the scan fetches from the public internet and has a
-/// User-Agent.
+/// The robot is confined to the worker's `--allow-range` addresses, unless the scan is of the
+/// public internet and has a User-Agent.
 fn robot(settings: &ScanSettings, fetcher: &Fetcher) -> Result<Robot, JobError> {
     let robot = match &settings.user_agent {
         Some(agent) => Robot::new(agent)

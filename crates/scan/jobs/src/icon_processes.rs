@@ -1,11 +1,5 @@
-//! Converts icons in sandboxed child processes, which run this same program (see
-//! `everytab_sandbox`).
-//!
-//! An item consists of a colour setting and an icon's bytes. Its reply is a tab icon with its
-//! thumbnail, or the reason why there is none. Invariant: every reply is validated, because an
-//! attacker who exploits a decoder controls what it returns.
-//!
-//! This module does not depend on the host to which an icon belongs.
+//! Converts icons in sandboxed child processes, which run this same program. Every reply is
+//! validated, because an attacker who exploits a decoder controls it.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -19,25 +13,21 @@ use everytab_icon::{
 };
 use everytab_sandbox::{Crash, ProcessLimits, Sandbox, SandboxError, serve};
 
-/// First argument of the child process, in place of a command.
 const ARGUMENT: &str = "convert-icons";
-/// The running program, even if its file has been replaced since.
+/// The running program, even if its file has been replaced since it started.
 const PROGRAM: &str = "/proc/self/exe";
-/// Resource limits for a decoder process. The address space has room for the program, a batch and
-/// four times the largest picture. No icon within the limits takes a second of CPU time, and a
-/// batch has some dozens.
+/// Resource limits for a decoder process, which handles one batch of icons at a time.
 const LIMITS: ProcessLimits =
     ProcessLimits { address_space: 512 << 20, processor_time: Duration::from_secs(60) };
 /// In debug builds, this variable names a fault that a decoder process simulates for each corrupt
 /// icon.
 const FAULT_VARIABLE: &str = "EVERYTAB_TEST_DECODER";
-/// The reason for an icon that crashes two processes.
+/// The reason for an icon that crashes two processes, or whose reply is malformed.
 pub(crate) const CRASHED: &str = "crashed";
-/// Bytes in a reply before the PNG: four single bytes, the source's dimensions, the thumbnail.
+/// Bytes in a reply before the PNG: four single bytes, the source's dimensions and the thumbnail.
 const HEAD_BYTES: usize = 4 + 4 + 4 + THUMBNAIL_BYTES;
 /// Maximum bytes in a tab icon, which is more than its uncompressed pixels take.
 const MAX_PNG_BYTES: usize = 8 << 10;
-/// A PNG's bytes before its width.
 const PNG_START: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
 /// Why an icon was not converted: a kind of [`IconError`], or [`CRASHED`].
@@ -48,13 +38,13 @@ pub type Reason = &'static str;
 pub struct ConvertedIcon {
     /// The tab's icon.
     pub icon: TabIcon,
-    /// Made from the tab icon instead of the original, because a takedown that redraws this
-    /// thumbnail only has the tab icon.
+    /// The icon's thumbnail. It is made from the tab icon, because a takedown that redraws this
+    /// thumbnail has no other icon.
     pub thumbnail: Thumbnail,
 }
 
 /// Converts icons until the input ends, if this program was started to do so. Otherwise returns
-/// `None`. A program must call this first, before it starts another thread.
+/// `None`. A program must call this before it starts a thread.
 pub fn serve_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next()? != ARGUMENT {
@@ -80,11 +70,11 @@ pub fn sandbox() -> Sandbox {
     Sandbox::new(PROGRAM, arguments.into_iter().flatten().collect())
 }
 
-/// Converts icons, and passes each index and result to `converted` when the result arrives. Blocks
-/// the thread.
+/// Converts icons, and passes each index and result to `converted`. Blocks the thread.
 ///
 /// # Errors
-/// Returns an error if the sandbox fails locally, which says nothing about the icons.
+///
+/// Returns an error if the sandbox fails, which says nothing about the icons.
 pub fn convert(
     sandbox: &Sandbox,
     icons: &[&[u8]],
@@ -98,7 +88,7 @@ pub fn convert(
         let icon = match answer {
             Ok(answer) => read(&answer).unwrap_or(Err(CRASHED)),
             Err(Crash { how }) => {
-                tracing::warn!(how, "an icon ended the process that decoded it");
+                tracing::warn!(how, "a decoder process died while converting an icon");
                 Err(CRASHED)
             }
         };
@@ -131,7 +121,6 @@ fn write(converted: &Result<ConvertedIcon, Reason>) -> Vec<u8> {
     answer
 }
 
-/// Parses a reply. `None` if it is malformed.
 fn read(answer: &[u8]) -> Option<Result<ConvertedIcon, Reason>> {
     if let Some(reason) = answer.strip_prefix(&[0]) {
         return IconError::KINDS.into_iter().find(|kind| kind.as_bytes() == reason).map(Err);
@@ -159,7 +148,6 @@ fn read(answer: &[u8]) -> Option<Result<ConvertedIcon, Reason>> {
     Some(Ok(ConvertedIcon { icon, thumbnail: thumbnail.try_into().ok()? }))
 }
 
-/// Returns the fault that a test requests. Only debug builds read the variable that names it.
 fn wanted_fault() -> Option<String> {
     cfg!(debug_assertions).then(|| std::env::var(FAULT_VARIABLE).ok())?
 }

@@ -1,4 +1,4 @@
-//! `index`: reads one parquet file from the crawl's index, and returns its home page captures.
+//! `index`: reads one of the crawl's index files, and returns its home page captures.
 
 use chrono::{DateTime, Utc};
 use everytab_bundler::stats_names::{CountFamily, CountName, InputName, OutcomeName};
@@ -17,8 +17,8 @@ use crate::{
     job::{Job, ScanAssignment},
 };
 
-/// A worker's maximum number of concurrent index jobs. Each job waits for bytes ten times as long
-/// as it parses rows, and holds some 30 MB in addition to the captures found.
+/// Maximum concurrent index jobs per worker. Each waits for bytes ten times as long as it parses
+/// rows.
 pub const CONCURRENT_JOBS: usize = 4;
 
 pub(crate) struct Index;

@@ -1,7 +1,4 @@
 //! Reads an index file from a store, and fetches the next window while the current one is parsed.
-//!
-//! Connects [`IndexReader`], which does no I/O, with a [`Store`]. This module does not depend on
-//! how captures are used.
 
 use std::ops::Range;
 
@@ -13,9 +10,8 @@ use everytab_storage::{StorageError, Store};
 use everytab_webpage::address::is_public;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-/// Byte ranges in an index file that are requested concurrently. A row group's twelve columns
-/// arrive in two rounds. A source that limits connections (the HTTPS mirror allows 50) still has
-/// room for four index jobs.
+/// Byte ranges in an index file that are requested concurrently. A source that limits connections
+/// (the HTTPS mirror allows 50) still has room for four index jobs.
 const CONCURRENT_RANGES: usize = 8;
 
 /// Returns the options for reading all captures on public hosts from a file.
@@ -44,7 +40,6 @@ pub struct IndexFile<'a> {
     path: &'a str,
     /// `None` after an error.
     reader: Option<IndexReader>,
-    /// The byte ranges that were read ahead, with their contents.
     ahead: (Vec<Range<u64>>, Vec<Bytes>),
     counts: IndexCounts,
     formats: Option<Formats>,

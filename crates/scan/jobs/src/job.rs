@@ -1,8 +1,5 @@
-//! Defines what all jobs of a scan have in common: the assignment, loading, and performing.
-//!
-//! Invariant: while a job runs, it reaches Postgres only through its assignment's item journal.
-//!
-//! This module does not depend on the kinds of jobs that exist.
+//! The types that all jobs of a scan share. While a job runs, it reaches Postgres only through its
+//! assignment's item journal.
 
 use everytab_coordinator::{Coordinator, JobKind, Lease, ScanInfo};
 use everytab_fetcher::{Heartbeat, ItemIsolation};
@@ -20,8 +17,8 @@ pub struct ScanAssignment {
     pub kind: JobKind,
     /// The number of the job's shard, index file, hostname range or map region.
     pub part: i32,
-    /// The lease number. Together with the token, this number distinguishes the names of objects
-    /// that are not a pure function of their inputs.
+    /// The lease number. With the token, it distinguishes the names of objects that are not a pure
+    /// function of their inputs.
     pub lease_number: i32,
     /// The lease's token.
     pub lease_token: Uuid,
@@ -48,7 +45,7 @@ impl ScanAssignment {
     ) -> Result<Self, JobError> {
         let info = coordinator.load_scan(lease.run).await?;
         let settings = serde_json::from_value(info.settings.clone()).map_err(|error| {
-            JobError::Discard(format!("the scan's settings are not understood: {error}"))
+            JobError::Discard(format!("cannot parse the scan's settings: {error}"))
         })?;
         Ok(Self {
             scan: lease.run,
@@ -64,9 +61,7 @@ impl ScanAssignment {
     }
 }
 
-/// One kind of job of a scan.
 pub(crate) trait Job {
-    /// The data that this job works on.
     type Input: Send;
 
     async fn load(coordinator: &Coordinator, job: &ScanAssignment)

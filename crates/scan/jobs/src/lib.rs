@@ -1,9 +1,5 @@
-//! A scan's jobs: one file per kind, and the registry.
-//!
-//! A job loads its input from Postgres. Then it runs without a database, with a [`Context`]
-//! (stores, the fetcher, a directory), and returns rows and counts, which one completion records.
-//!
-//! This crate does not depend on scheduling.
+//! A scan's jobs: one file per kind, and the registry. A job loads its input from Postgres, runs
+//! without a database, and returns rows and counts, which one completion records.
 //!
 //! ```
 //! use everytab_jobs::{icon, scan_settings::ScanSettings};

@@ -1,7 +1,5 @@
-//! Exclusion lists of the scans whose icons this worker fetches. A scan's icon jobs share its list
-//! with the worker, which updates it while a job holds it.
-//!
-//! This module does not depend on Postgres.
+//! Exclusion lists for the scans whose icons this worker fetches. The worker updates a list while
+//! jobs use it.
 
 use std::collections::HashMap;
 
@@ -20,8 +18,7 @@ impl LiveExclusions {
         self.by_scan.lock().entry(scan).or_default().clone()
     }
 
-    /// Returns the lists that jobs hold now. Drops the lists of scans without a job, because a
-    /// scan's next job loads its list from scratch.
+    /// Returns the lists that jobs use now, and drops the others.
     pub fn held(&self) -> Vec<(i32, Exclusions)> {
         let mut by_scan = self.by_scan.lock();
         by_scan.retain(|_, exclusions| exclusions.is_shared());
@@ -42,7 +39,11 @@ fn exclusion(row: ExclusionRow) -> Option<Exclusion> {
         _ => match row.pattern.parse() {
             Ok(network) => Some(Exclusion::Network(network)),
             Err(_) => {
-                tracing::error!(kind = row.kind, pattern = row.pattern, "no exclusion of ours");
+                tracing::error!(
+                    kind = row.kind,
+                    pattern = row.pattern,
+                    "ignoring a malformed exclusion"
+                );
                 None
             }
         },

@@ -1,14 +1,10 @@
 //! `map`: draws one region of the map of all icons, in tiles of up to four levels. The last jobs
 //! draw the icons once more, one job for each order (`order`).
 //!
-//! A region is one tile of the coarsest level at which a pixel shows at most one icon, together
-//! with the tiles below it. A job draws its region quarter by quarter. In memory it holds one tile
-//! per level and one quarter's thumbnails. These are at most 576 bundles, which take 16 MB with 144
-//! cells per bundle and 113 MB with 1,024, plus the parts that contain them. `publish` draws the
-//! coarser levels (`coarse`).
-//!
-//! Invariant: tiles are a pure function of the shards' parts. This module does not depend on where
-//! a tab's icon was fetched.
+//! A region is one tile of the coarsest level at which a pixel shows at most one icon, with the
+//! tiles below it. It is drawn quarter by quarter, so that a job needs memory for one tile per
+//! level and one quarter's thumbnails: at most 576 bundles, or 113 MB with 1,024 cells per bundle.
+//! `publish` draws the coarser levels (`coarse`).
 
 mod coarse;
 mod draw;
@@ -48,15 +44,14 @@ use crate::{
     site_objects::{CONCURRENT_OBJECTS, put_all},
 };
 
-/// A worker's maximum number of concurrent map jobs, because each holds thumbnails in memory.
+/// Maximum concurrent map jobs per worker. This is low, because each job holds thumbnails in
+/// memory.
 pub const CONCURRENT_JOBS: usize = 1;
 
 pub(crate) struct DrawMap;
 
-/// A map job's input.
 #[derive(Debug)]
 pub(crate) struct MapInput {
-    /// The shards whose bundles have been written.
     shards: Vec<i32>,
     layout: Option<MapLayout>,
 }
@@ -103,10 +98,6 @@ impl Job for DrawMap {
     }
 }
 
-/// Loads a map's layout. `None` if the scan has no tabs, or its bundles are too large for a map.
-///
-/// # Errors
-/// Returns an error if Postgres cannot be reached.
 pub(crate) async fn load_layout(
     coordinator: &Coordinator,
     scan: i32,
@@ -146,7 +137,7 @@ impl ScanMap {
         Ok(drawn)
     }
 
-    /// Draws an order, which is `None` for a job that does not exist.
+    /// `order` is `None` if there is no order with the job's number.
     async fn draw_numbered(
         &self,
         order: Option<&MapOrder>,
@@ -208,7 +199,6 @@ impl ScanMap {
     }
 }
 
-/// Returns the wanted bundles' thumbnails from some shards' parts.
 fn unpacked(
     read: Vec<(i32, Bytes, String)>,
     per_shard: u32,
@@ -216,7 +206,7 @@ fn unpacked(
 ) -> Result<Thumbnails, JobError> {
     let mut thumbnails = Thumbnails::new();
     for (shard, part, key) in read {
-        let refused = |error| JobError::Discard(format!("{key} is no part of the map: {error}"));
+        let refused = |error| JobError::Discard(format!("{key} is not a part of the map: {error}"));
         let bundles = read_part(&part).map_err(refused)?;
         let numbers = shard.unsigned_abs().saturating_mul(per_shard)..;
         thumbnails.extend(numbers.zip(bundles).filter(|(number, _)| wanted.contains(number)));

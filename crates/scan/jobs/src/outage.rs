@@ -1,12 +1,7 @@
-//! Determines which store is unavailable, and how to check that this store serves requests again.
-//!
-//! If a store denies access to one object, this is not an outage as long as the store still serves
-//! its canary. The source's canary is an object that is known to exist. The canary of archive and
-//! site is an object that may be written. An overloaded store is in outage, whatever its canary
-//! shows. A store without the scan's token is also in outage. No canary is written to this store,
-//! because it is not the scan's.
-//!
-//! This module does not depend on who waits, or for how long.
+//! Determines which store is unavailable, and whether it serves requests again. If access to one
+//! object is denied, this is not an outage as long as the store serves its canary. For the source,
+//! this is an object that is known to exist; for the archive and the site, it is an object that the
+//! check writes.
 
 use everytab_bundler::object_names;
 use everytab_commoncrawl::index::paths::paths_list;
@@ -54,7 +49,6 @@ impl ScanStore {
         }
     }
 
-    /// Returns the store's URL if jobs write to this store.
     pub(crate) fn written_url(self, settings: &ScanSettings) -> Option<&str> {
         match self {
             Self::Archive => Some(&settings.archive),
@@ -63,7 +57,7 @@ impl ScanStore {
         }
     }
 
-    /// Returns the store that contains `place`, an object's URL in a job's error.
+    /// `place` is an object's URL in a job's error.
     fn of(place: &str, kind: JobKind, settings: &ScanSettings) -> Self {
         let ScanSettings { source, archive, site, .. } = settings;
         let is_in = |store: &str| {
@@ -103,7 +97,6 @@ impl std::fmt::Display for StoreOutage {
 }
 
 impl StoreOutage {
-    /// Creates the outage for a store failure in a scan's job.
     pub(crate) fn of(
         failed: &StoreFailure,
         kind: JobKind,
@@ -119,7 +112,6 @@ impl StoreOutage {
         }
     }
 
-    /// Creates the outage for a store without the scan's token, which `reason` reports.
     pub(crate) fn of_other_store(
         store: ScanStore,
         reason: String,
@@ -130,18 +122,17 @@ impl StoreOutage {
         Self { store, reason, scan_id, crawl, settings: settings.clone() }
     }
 
-    /// Returns true if a failure is the store's fault. Otherwise the store responds, and the object
-    /// or the request is at fault.
     pub(crate) async fn is_confirmed(&self, failed: &StoreFailure, context: &Context) -> bool {
         // The CDN has no object that could serve as a canary.
         let is_away = self.store == ScanStore::Cdn && !failed.is_refused;
         failed.is_of_the_store || is_away || self.check(context).await.is_err()
     }
 
-    /// Requests the store's canary once. Before this writes a canary to the archive or the site, it
-    /// looks for the scan's token there.
+    /// Requests the store's canary once. Writes a canary to the archive or the site only if the
+    /// scan's token is there.
     ///
     /// # Errors
+    ///
     /// Returns an error if the store cannot be reached, denies access or is not the scan's.
     pub async fn check(&self, context: &Context) -> Result<(), StoreFault> {
         let prefix = match self.store {
@@ -175,14 +166,10 @@ pub enum StoreFault {
     OtherStore(String),
 }
 
-/// An object that is written to check whether a store accepts writes. `scan gc` removes this object
-/// with its scan.
+/// An object that is written to check whether a store accepts writes.
 const CANARY: &str = "canary";
 
-/// Reads the size of a crawl's path list. This object must exist, because the scan started with it.
-///
-/// # Errors
-/// Returns an error if the store cannot be reached or denies access.
+/// The crawl's list of index files exists, because the scan was started from it.
 pub(crate) async fn known_object_is_read(
     source: &dyn Store,
     crawl: &str,

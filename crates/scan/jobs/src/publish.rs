@@ -1,4 +1,4 @@
-//! `publish`: writes missing bundles, link pages, stats.json and the page. Finally writes the
+//! `publish`: writes missing bundles, link pages, the page and other files, and replaces the
 //! manifest, which switches visitors to the new scan.
 
 mod excluded;
@@ -68,8 +68,7 @@ pub struct PublishRequest {
 }
 
 impl PublishRequest {
-    /// Loads the input for publishing a scan. `private` overrides the private prefix in the scan's
-    /// settings.
+    /// Loads the input for publishing a scan. `private` overrides the settings' private prefix.
     ///
     /// # Errors
     /// Returns an error if Postgres or the private prefix cannot be reached, or the settings cannot
@@ -132,10 +131,11 @@ impl Job for Publish {
     }
 }
 
-/// Publishes a scan. The site works at every moment, because the manifest is replaced only after
-/// all objects that it names have been written, and only if it has not changed since it was read.
+/// Publishes a scan. The manifest is replaced only after all objects that it names have been
+/// written.
 ///
 /// # Errors
+///
 /// Returns an error if a store fails, if the site's store does not hold the scan's token, or if the
 /// site shows a later scan or would lose too much.
 pub async fn publish_site(
@@ -144,8 +144,8 @@ pub async fn publish_site(
     heartbeat: &Heartbeat,
 ) -> Result<Manifest, JobError> {
     let PublishRequest { info, settings, .. } = request;
-    // Only the `publish` command needs this check. Before a `publish` job runs, `perform_job` has
-    // already checked the tokens.
+    // Only the `publish` command needs this check, because `perform_job` has already checked the
+    // tokens of a `publish` job.
     let site = context.store(&settings.site).await?;
     if let Some(fault) = store_tokens::fault(&*site, info.scan_id).await? {
         return Err(JobError::Discard(format!("publish refused: {fault}")));
@@ -153,7 +153,6 @@ pub async fn publish_site(
     Ok(publish_and_compare(context, request, heartbeat).await?.0)
 }
 
-/// Publishes a scan, and compares its icons with the icons that were published before.
 async fn publish_and_compare(
     context: &Context,
     request: &PublishRequest,
@@ -167,7 +166,7 @@ async fn publish_and_compare(
     let published = read_manifest(site.url(), before.as_ref(), request)?;
     let (excluded, published_by_now) = (&request.excluded, published.as_ref());
     let found = excluded.find(&*site, &manifest, heartbeat).await?;
-    // Checked before anything is written, because the site may show this scan already.
+    // Check this before anything is written, because the site may show this scan already.
     let left = Manifest { hosts: manifest.hosts.saturating_sub(found.tabs()), ..manifest.clone() };
     replacement(site.url(), published_by_now, &left, request)?;
     fill_gaps(&*site, request, heartbeat).await?;
@@ -178,7 +177,7 @@ async fn publish_and_compare(
     if let Some(trouble) = trouble.await? {
         return Err(JobError::Discard(trouble));
     }
-    // After the exclusions, because it reads the search files and bundles.
+    // This reads the search files and bundles, so it must come after the exclusions.
     let has_landmarks =
         manifest.map.is_some() && publish_landmarks(&*site, &manifest, heartbeat).await?;
     if let Some(map) = &mut manifest.map {
@@ -197,7 +196,7 @@ async fn publish_and_compare(
         contact: request.settings.contact.clone(),
         user_agent: Some(user_agent.to_owned()),
     };
-    // Pages name files by their hash, so write files first and pages after the manifest.
+    // Pages name files by their hash, so they are written after the manifest.
     let (pages, files): (Vec<_>, Vec<_>) =
         page_files(&operator).into_iter().partition(|file| file.key.ends_with(".html"));
     let script = link_script(&files).to_owned();
@@ -226,8 +225,7 @@ async fn publish_and_compare(
     Ok((manifest, icons))
 }
 
-/// Counts the icons that are identical in the published scan. `None` if a list is malformed,
-/// because a damaged list of the old site must not prevent its replacement.
+/// Returns `None` if a list is malformed, which must not prevent the old site's replacement.
 async fn count_unchanged_icons(
     site: &dyn Store,
     manifest: &Manifest,
@@ -271,7 +269,6 @@ fn manifest(request: &PublishRequest, numbers: &ScanNumbers) -> Manifest {
     }
 }
 
-/// Draws the map's coarse levels, and returns its dimensions and its orders.
 async fn publish_map(
     site: &dyn Store,
     prefix: &str,
@@ -286,8 +283,6 @@ async fn publish_map(
     Ok(map)
 }
 
-/// Returns the kinds of search files in this scan, as its search jobs recorded them. `None` for
-/// scans of older versions.
 async fn search_kinds(site: &dyn Store, prefix: &str) -> Result<Option<SearchKinds>, JobError> {
     let kinds = site.get_tagged(&format!("{prefix}{SEARCH_KINDS_PATH}")).await?;
     Ok(kinds.and_then(|kinds| serde_json::from_slice(&kinds.bytes).ok()))
@@ -301,7 +296,6 @@ fn bundles_per_shard(request: &PublishRequest) -> i32 {
     request.info.bundles_per_shard.unwrap_or(1)
 }
 
-/// Writes empty bundles for shards that were never bundled, so that bundle numbers have no gap.
 async fn fill_gaps(
     site: &dyn Store,
     request: &PublishRequest,
@@ -319,8 +313,7 @@ async fn fill_gaps(
     Ok(())
 }
 
-/// Parses the published manifest. A malformed manifest cannot be compared with the scan, so it is
-/// replaced only if the operator uses `--force`.
+/// A malformed manifest is replaced only with `--force`.
 fn read_manifest(
     site_url: &str,
     before: Option<&Tagged>,
@@ -338,8 +331,6 @@ fn read_manifest(
     }
 }
 
-/// Returns a message for a malformed manifest. The message ends with the first part of the remedy,
-/// and callers append the rest.
 pub(crate) fn malformed_manifest(site_url: &str, error: &ManifestError) -> String {
     format!(
         "{site_url}: {error}; the scan cannot be compared with it: put the right file back or \
@@ -347,10 +338,8 @@ pub(crate) fn malformed_manifest(site_url: &str, error: &ManifestError) -> Strin
     )
 }
 
-/// Replaces the manifest, unless the site shows a scan that must not be replaced. `left` is the
-/// manifest that is compared with the published one. Its `hosts` excludes removed tabs, but its
-/// other counts do not, because an exclusion is not a loss. `seen` is the published manifest that
-/// was read earlier. If a takedown has rewritten bundles since, this returns an error.
+/// The published manifest is compared with `left`, whose `hosts` does not include removed tabs.
+/// Fails if a takedown has rewritten bundles since `seen` was read.
 async fn replace_manifest(
     site: &dyn Store,
     (manifest, left): (&Manifest, &Manifest),
@@ -376,8 +365,6 @@ async fn replace_manifest(
     site.update(MANIFEST, options, change).await
 }
 
-/// Checks that this manifest may replace the published one. Otherwise the error gives the reason
-/// and the command to run.
 fn replacement(
     site_url: &str,
     published: Option<&Manifest>,
@@ -404,7 +391,6 @@ fn replacement(
     Err(JobError::Discard(format!("publish refused: {reason}")))
 }
 
-/// Returns the command that publishes the scan despite this refusal.
 fn force_command(request: &PublishRequest) -> String {
     format!("`everytab-worker publish --scan {} --force`", request.info.scan_id)
 }
@@ -413,14 +399,13 @@ fn pretty(value: &Value) -> Bytes {
     Bytes::from(format!("{value:#}\n"))
 }
 
-/// Invalidates the objects in the CDN whose content changes under the same name.
 async fn invalidate(distribution: &str, manifest: &Manifest) -> Result<(), JobError> {
     let keys = changing_keys().into_iter().chain([String::new()]);
     let paths: Vec<String> = keys.map(|key| format!("/{key}")).collect();
-    // With this reference, a repeated request for the same publishing is a no-op.
+    // A repeated request with this reference has no effect.
     let reference = format!("{}-{}", manifest.scan, manifest.generated_at);
     let settings = AwsSettings::default();
     let id = cdn::invalidate(distribution, &paths, &reference, &settings).await?;
-    tracing::info!(distribution, invalidation = %id, "asked the CDN to forget the old pages");
+    tracing::info!(distribution, invalidation = %id, "requested a CDN invalidation");
     Ok(())
 }

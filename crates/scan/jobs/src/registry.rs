@@ -1,6 +1,4 @@
 //! The registry: one line per job kind, in pipeline order.
-//!
-//! This module does not depend on scheduling.
 
 use everytab_coordinator::{Coordinator, JobKind};
 use everytab_job_result::{JobError, PerformedJob};
@@ -69,8 +67,8 @@ pub async fn perform_job(
     }
 }
 
-/// Performs a job, and checks the scan's tokens before and afterwards. If a disk is unmounted in
-/// between, the job has written to the directory below the mount point.
+/// Checks the tokens again after the job, because if a disk was unmounted, the job has written
+/// below the mount point.
 async fn perform_in_its_stores(
     coordinator: &Coordinator,
     context: &Context,
@@ -82,11 +80,6 @@ async fn perform_in_its_stores(
     Ok(performed)
 }
 
-/// Checks that the job's stores hold the scan's tokens. Skips a store unless `is_checked` returns
-/// true for its URL.
-///
-/// # Errors
-/// Returns an outage if a store has no token, and an error if it cannot be reached.
 async fn recognise_stores(
     context: &Context,
     job: &ScanAssignment,

@@ -1,15 +1,13 @@
 //! Removes tabs from a scan's objects, for publishing and for takedowns.
 //!
 //! A bundle is rewritten without its excluded tabs, under a name derived from its content, which
-//! the manifest then lists in `overrides`. The bundle's last tab moves into a removed tab's slot,
-//! so that the other tabs keep the positions that the search files contain. The search lines of
-//! moved tabs are corrected, and those of excluded hosts are removed. Objects under the bundle's
-//! other names are overwritten too, because older manifests and caches still refer to them.
+//! the manifest then lists in `overrides`. Its last tab moves into a removed tab's slot, so that
+//! the other tabs keep the positions that the search files contain. Objects under its other names
+//! are overwritten too, because older manifests and caches still refer to them.
 //!
-//! Invariants: an interrupted removal is completed by repeating it. An excluded host is found by
-//! its search line, so this line is removed last. An excluded title or icon is found in its bundle,
-//! so the bundle is overwritten after the search lines. This module does not depend on Postgres or
-//! the manifest.
+//! An interrupted removal is completed by repeating it. An excluded host is found by its search
+//! line, so this line is removed last. An excluded title or icon is found in its bundle, so the
+//! bundle is overwritten after the search lines.
 
 mod answer_files;
 mod content;
@@ -46,29 +44,31 @@ pub use self::{
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 impl ScanObjects<'_> {
-    /// Returns true if the scan has search files, which are necessary to find a host's tab.
+    /// Returns true if the scan has search files, by which a host's tab is found.
     ///
     /// # Errors
+    ///
     /// Returns an error if the store fails.
     pub async fn can_be_searched(&self) -> Result<bool, StorageError> {
         let key = format!("{}{}", self.prefix, search_index_path(0));
         Ok(self.site.head(&key).await?.is_some())
     }
 
-    /// Finds the excluded hosts' tabs. A limited number of names are looked up one by one. For a
-    /// domain, or for more names, this reads all search lines.
+    /// Finds the excluded hosts' tabs. For a domain, or for many names, this reads all search
+    /// lines.
     ///
     /// # Errors
+    ///
     /// Returns an error if the store fails, or a search file is malformed.
     pub async fn find(&self, excluded: &RemovedHosts) -> Result<FoundTabs, RemovalError> {
         SearchFiles(*self).find(excluded).await
     }
 
-    /// Finds the tabs with an excluded title or icon. For titles this reads every bundle, and for
-    /// icons every icon list. `name` returns the key of the object to read for a bundle. Call
-    /// [`Self::correct_search`] before these tabs are removed from that object.
+    /// Finds the tabs with an excluded title or icon. `name` returns the key of the object to read
+    /// for a bundle.
     ///
     /// # Errors
+    ///
     /// Returns an error if the store fails, an object is malformed, or an icon is excluded and the
     /// scan has no icon lists.
     pub async fn find_content(
@@ -81,11 +81,11 @@ impl ScanObjects<'_> {
         Ok(FoundTabs { entries, twins: BTreeSet::new() })
     }
 
-    /// Rewrites each bundle with a tab in `found`, and each bundle in `also`, without these tabs,
-    /// under a name derived from its content. `name` returns the key of the object to read for a
-    /// bundle.
+    /// Rewrites each bundle with a tab in `found`, and each in `also`, without these tabs, under a
+    /// new name. `name` returns the key of the object to read for a bundle.
     ///
     /// # Errors
+    ///
     /// Returns an error if the store fails, or a bundle is malformed.
     pub async fn rewrite(
         &self,
@@ -140,10 +140,11 @@ impl ScanObjects<'_> {
         Ok(())
     }
 
-    /// Overwrites the objects under the bundles' other names too. Returns the keys of these
+    /// Overwrites the bundles' objects under their other names, and returns the keys of these
     /// objects.
     ///
     /// # Errors
+    ///
     /// Returns an error if the store fails.
     pub async fn overwrite_old(
         &self,
@@ -172,11 +173,11 @@ impl ScanObjects<'_> {
         Ok(old.into_iter().collect())
     }
 
-    /// Updates the search files and the map's landmarks with the new positions of tabs in the
-    /// rewritten bundles, and removes the lines of removed hosts. Returns the hostnames whose lines
-    /// may have changed.
+    /// Updates the search files and the map's landmarks with the tabs' new positions, and removes
+    /// the lines of removed hosts. Returns the hostnames whose lines may have changed.
     ///
     /// # Errors
+    ///
     /// Returns an error if the store fails, or a search file is malformed.
     pub async fn correct_search(
         &self,
@@ -197,8 +198,8 @@ impl ScanObjects<'_> {
         IconLists::new(self.site, self.prefix).forget(bundles, &removed).await?;
         let changes = Changes { moved: &moved, removed: &removed };
         let names = SearchFiles(*self);
-        // A host's line in the name files is needed to find the other files that contain this host,
-        // so it is changed last.
+        // Change the name files last, because a host's line in them is needed to find the other
+        // files that contain this host.
         let lines = names.lines_that_change(changes).await?;
         let has_words =
             |line: &&SearchEntry| line.rank.is_some() && removed.contains(line.hostname.as_str());

@@ -1,9 +1,6 @@
-//! A shard's request table in its archive, with one line per request.
-//!
-//! The table is the second record in the shard's archive, a `resource` with the URN [`TABLE`], so
-//! that a reader only needs the object's first bytes. Lines are sorted by host and time.
-//!
-//! This module does not depend on how the table is used.
+//! A shard's request table, with one line per request. It is the second record in the shard's
+//! archive, a `resource` with the URN [`TABLE`], so that a reader only needs the object's first
+//! bytes.
 
 use std::fmt::Write as _;
 
@@ -14,13 +11,11 @@ use everytab_storage::{StorageError, Store};
 
 /// The record's target URI.
 pub const TABLE: &str = "urn:everytab:requests";
-/// The record's media type.
 pub(crate) const TABLE_TYPE: &str = "text/tab-separated-values";
-/// Start of the first line, followed by the number of requests that did not fit into the table.
+/// Start of the first line, which ends with the number of requests that did not fit into the table.
 const HEADER: &str = "asked_at\tmethod\toutcome\tstatus\tbytes\turl\tleft out: ";
 /// Number of bytes to read first. A typical shard's table takes about 60 KB.
 const FIRST_READ: u64 = 128 * 1024;
-/// Factor by which the next read grows if the table was not complete.
 const READ_GROWTH: u64 = 4;
 
 /// Parses a request table. Skips malformed lines.
@@ -54,8 +49,6 @@ pub(crate) fn table(logged: &LoggedRequests) -> Vec<u8> {
         let method = if *was_sent { "GET" } else { "-" };
         let (outcome, status) = (end.as_str(), status.map(|status| status.to_string()));
         let status = status.unwrap_or_default();
-        // The fetcher serializes URLs, so they contain neither tabs nor line ends. Writing to a
-        // `Vec` cannot fail.
         let _ = writeln!(table, "{at}\t{method}\t{outcome}\t{status}\t{bytes}\t{url}");
     }
     table.into_bytes()
@@ -90,7 +83,6 @@ pub async fn read_table(store: &dyn Store, key: &str) -> Result<FoundTable, Stor
     }
 }
 
-/// Parses the second record. `None` if the bytes do not contain this record completely.
 fn second_record(bytes: &[u8]) -> Option<FoundTable> {
     let (_, record) = Records::new(bytes, Limits::default()).nth(1)?;
     let record = record.ok().filter(|record| record.truncation.is_none())?;

@@ -4,7 +4,7 @@ use everytab_bundler::MAX_LOSS_PERCENT;
 use everytab_icon::png::Colours;
 use serde::{Deserialize, Serialize};
 
-/// Default number of tabs per bundle. The page reads a bundle as one object with about 110 KB.
+/// Default number of tabs per bundle, which then has about 110 KB.
 pub const ENTRIES_PER_BUNDLE: u32 = 120;
 
 /// The internet from which a scan fetches icons.
@@ -18,9 +18,7 @@ pub enum Internet {
     Small,
 }
 
-/// A scan's settings, including the locations of its stores. Together with the crawl, the blocklist
-/// and the web's responses, they determine the bundles. To read them, a worker needs only the
-/// database.
+/// A scan's settings, including the locations of its stores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanSettings {
     /// The crawl's bucket: `file://`, `s3://`, `https://` or `http://`.
@@ -60,7 +58,7 @@ pub struct ScanSettings {
     pub max_loss: u8,
 }
 
-/// The host ranks that `scan start` read, and wrote into the archive for this scan's search jobs.
+/// The host ranks that `scan start` wrote into the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PinnedRanks {
     /// The source that the operator specified: `latest`, a path or a URL.

@@ -1,5 +1,5 @@
 //! `search`: merges one hostname range from all shards' parts into the published search files.
-//! Another job writes the words of hosts with a rank, and may run concurrently with the range jobs.
+//! Another job writes the words of hosts with a rank.
 
 mod parts;
 mod words;
@@ -29,7 +29,7 @@ use crate::{
     site_objects::{put_all, put_object},
 };
 
-/// A worker's maximum number of concurrent search jobs, because each holds its hostname range in
+/// Maximum concurrent search jobs per worker. This is low, because each job holds its range in
 /// memory.
 pub const CONCURRENT_JOBS: usize = 1;
 
@@ -88,6 +88,7 @@ pub struct MergedRange {
 /// Merges one range from the shards' parts into the files that the page reads.
 ///
 /// # Errors
+///
 /// Returns an error if a store fails, or an object is not a search part.
 pub async fn merge_range(
     archive: Arc<dyn Store>,
@@ -110,7 +111,6 @@ pub async fn merge_range(
             Ok(entries)
         })
         .await?;
-    // Each part is already sorted, and this sort merges sorted runs in linear time.
     sort(&mut entries);
     let prefix = scan_prefix(scan_id);
     let first_keys = files::first_keys(&entries);
@@ -148,8 +148,6 @@ mod tests {
         }
     }
 
-    /// Makes 10,000 searches for prefixes and whole names as the page does, and compares the
-    /// results with a scan over all names.
     #[tokio::test]
     async fn what_is_found_by_the_files_is_what_a_plain_scan_finds() {
         let folder = tempfile::TempDir::new().unwrap();

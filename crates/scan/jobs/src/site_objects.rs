@@ -6,8 +6,7 @@ use everytab_fetcher::Heartbeat;
 use everytab_storage::{PutOptions, StorageError, Store};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-/// Number of site objects that a job reads or writes concurrently. This is enough to hide a store's
-/// latency, and the bytes in memory (about 110 KB per object) are negligible.
+/// Site objects that a job reads or writes concurrently. This is enough to hide a store's latency.
 pub(crate) const CONCURRENT_OBJECTS: usize = 16;
 
 /// Returns the content type and cache rule for an object's name.
@@ -23,7 +22,6 @@ pub(crate) async fn put_object(
     site.put(key, bytes.into(), put_options(key)).await
 }
 
-/// Writes objects concurrently. Returns their number.
 pub(crate) async fn put_all(
     site: &dyn Store,
     objects: impl IntoIterator<Item = (String, impl Into<Bytes>)>,
@@ -43,8 +41,7 @@ pub(crate) async fn put_all(
     Ok(count)
 }
 
-/// Writes an object unless the store already has identical bytes, because most objects are
-/// unchanged when a scan is published again.
+/// Skips unchanged objects, because most are unchanged when a scan is published again.
 pub(crate) async fn put_changed(
     site: &dyn Store,
     key: &str,

@@ -1,18 +1,12 @@
-//! Store tokens: objects by which workers recognise a scan's archive and site.
-//!
-//! `file:///srv/archive` is a directory on every host, but only one of them is the scan's. `scan
-//! start` writes the tokens. A worker performs no job in a store without this scan's token, because
-//! it would write to its own disk and report success. The name contains the scan's id, so another
-//! scan's token does not count.
-//!
-//! This module does not depend on Postgres, or on the scan's other objects.
+//! Store tokens: objects by which workers recognize a scan's archive and site.
+//! `file:///srv/archive` is a directory on every host. Without the token that `scan start` wrote, a
+//! worker would write to its own disk and report success.
 
 use bytes::Bytes;
 use everytab_bundler::object_names::store_token;
 use everytab_storage::{PutOptions, StorageError, Store};
 use uuid::Uuid;
 
-/// The token's content, which explains the object to an operator.
 const CONTENT: &[u8] = b"Workers use this store for the scan in this object's name because the \
     object is here. `everytab-worker scan gc --drop-rows` removes it.\n";
 
@@ -33,9 +27,10 @@ pub async fn delete(store: &dyn Store, scan_id: Uuid) -> Result<(), StorageError
     store.delete(&[store_token(scan_id)]).await
 }
 
-/// Looks for a scan's token in a store. Returns the fault and the remedy if it is missing.
+/// Returns the fault and the remedy if a store does not contain the scan's token.
 ///
 /// # Errors
+///
 /// Returns an error if the store cannot be reached or denies access.
 pub async fn fault(store: &dyn Store, scan_id: Uuid) -> Result<Option<String>, StorageError> {
     let key = store_token(scan_id);

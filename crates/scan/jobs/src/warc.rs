@@ -23,17 +23,14 @@ use crate::{
     outage::known_object_is_read,
 };
 
-/// A worker's maximum number of concurrent warc jobs, so that one waits for bytes while the other
-/// parses.
+/// Maximum concurrent warc jobs per worker: one waits for bytes while the other parses.
 pub const CONCURRENT_JOBS: usize = 2;
-/// Number of WARC records that a job requests concurrently. In addition, the scan's archive rate
-/// limits requests per second.
+/// WARC records that a job requests concurrently.
 pub const CONCURRENT_RECORDS: usize = 24;
-/// Number of home pages that a blocking thread parses in one batch. Passing a batch to the thread
-/// and back costs as much as a third of a page.
+/// Pages per batch. Pages are batched, because passing work to a blocking thread and back takes a
+/// third as long as parsing a page.
 const PAGES_PER_BATCH: usize = 8;
-/// A store's denials count as its failure only if it denies at least this many of a shard's
-/// records.
+/// Fewer denied records than this do not count as a store failure.
 const MOST_REFUSED: usize = 10;
 const _: () = assert!(CONCURRENT_RECORDS * CONCURRENT_JOBS <= 50);
 const _: () = assert!(PAGES_PER_BATCH < CONCURRENT_RECORDS);
@@ -71,9 +68,10 @@ pub struct RecordSource {
     pub crawl: String,
 }
 
-/// Returns a row for each of a shard's hosts. Reads their records from `source`.
+/// Reads the records of a shard's hosts from `source`, and returns a row for each host.
 ///
 /// # Errors
+///
 /// Returns an error if the store fails, denies access to most records, or lacks most of them.
 pub async fn read_home_pages(
     source: &RecordSource,
@@ -91,7 +89,7 @@ pub async fn read_home_pages(
         .into_iter()
         .map(|host| read_member(source.clone(), host, isolation.clone()))
         .collect();
-    // In isolation, the next record is read only after the previous one has been parsed.
+    // In isolation, each record is parsed before the next one is read.
     let (in_flight, batch) = match isolation.is_on() {
         true => (1, 1),
         false => (CONCURRENT_RECORDS, PAGES_PER_BATCH),
@@ -132,17 +130,13 @@ pub async fn read_home_pages(
     Ok((rows, stats))
 }
 
-/// Outcome of a host whose home page has a title.
 pub(crate) const OK: &str = OutcomeName::Ok.as_str();
 const TITLE_EMPTY: &str = OutcomeName::TitleEmpty.as_str();
 const TITLE_ABSENT: &str = OutcomeName::TitleAbsent.as_str();
-/// Outcome for a host on the blocklist, whose page was not read.
 pub(crate) const OPTED_OUT: &str = OutcomeName::OptedOut.as_str();
 const WARC_MISSING: &str = OutcomeName::WarcMissing.as_str();
-/// Outcome for a record that the store denies, although the store serves others.
 const WARC_REFUSED: &str = OutcomeName::WarcRefused.as_str();
 const WARC_CORRUPT: &str = OutcomeName::WarcCorrupt.as_str();
-/// Outcome for a page that crashes the process or causes a panic.
 const CRASHED: &str = OutcomeName::Crashed.as_str();
 const NOT_A_RESPONSE: &str = OutcomeName::NotAResponse.as_str();
 
@@ -163,7 +157,6 @@ impl RequestedMember {
     }
 }
 
-/// Numbers of records in a shard that the store served and denied.
 #[derive(Debug, Default)]
 struct Refusals {
     given: usize,
@@ -171,8 +164,7 @@ struct Refusals {
 }
 
 impl Refusals {
-    /// Counts a record. Returns an error if most records so far were denied. The store then denies
-    /// access to the records, although it serves the crawl's list.
+    /// Fails if most records so far were denied, although the store serves the crawl's list.
     fn count(&mut self, member: &RequestedMember, store: &Arc<dyn Store>) -> Result<(), JobError> {
         match member {
             RequestedMember::Refused => self.refused += 1,
@@ -186,8 +178,8 @@ impl Refusals {
         Err(JobError::Store(StoreFailure {
             place: store.url().to_owned(),
             reason: format!(
-                "{} refuses {refused} of {} WARC records, though it gives the crawl's list; check \
-                 the right to read crawl-data/*",
+                "{} denies access to {refused} of {} WARC records, but serves the crawl's list; \
+                 check the right to read crawl-data/*",
                 store.url(),
                 refused + given
             ),
@@ -224,10 +216,9 @@ async fn read_member(
     match read {
         Ok(bytes) => Ok((host, RequestedMember::Bytes(bytes))),
         Err(error) if error.kind() == StorageErrorKind::Denied => {
-            tracing::debug!(%error, "a record is refused");
+            tracing::debug!(%error, "access to a record is denied");
             Ok((host, RequestedMember::Refused))
         }
-        // The file is missing, or ends before this record starts.
         Err(error)
             if matches!(error.kind(), StorageErrorKind::NotFound | StorageErrorKind::Invalid) =>
         {
@@ -244,8 +235,7 @@ struct PageCounts {
     has_icon_for_other_media: bool,
 }
 
-/// Returns a row for each member. If a member causes a panic, only that member gets the outcome
-/// `crashed`.
+/// If a member causes a panic, only that member gets the outcome `crashed`.
 fn page_rows(
     members: &[(WarcHost, RequestedMember)],
     heartbeat: &Heartbeat,
@@ -276,11 +266,10 @@ fn page_row(host: &WarcHost, member: &RequestedMember) -> (PageRow, PageCounts) 
     }
 }
 
-/// Parses the page in a record. If the record has no URL, this uses the host's own. Returns an
-/// outcome if the record does not contain a page.
+/// Returns an outcome if the record does not contain a page.
 fn read_page(host: &WarcHost, member: &[u8]) -> Result<Page, &'static str> {
     let record = warc::read_record(member, warc::Limits::default()).map_err(|_| WARC_CORRUPT)?;
-    // A revisit holds a response's head, and refers to another record's body.
+    // A revisit has no body of its own, and refers to another record's.
     if record.record_type != RecordType::Response {
         return Err(NOT_A_RESPONSE);
     }
@@ -290,7 +279,6 @@ fn read_page(host: &WarcHost, member: &[u8]) -> Result<Page, &'static str> {
     Ok(understand(&url, response.headers.fields(), &response.body))
 }
 
-/// Returns the URL of a host's home page without the trailing slash, as tabs show it.
 pub(crate) fn home_url(hostname: &str, https: bool) -> String {
     format!("{}://{hostname}", if https { "https" } else { "http" })
 }
@@ -361,15 +349,12 @@ fn without_page(host: &WarcHost, outcome: &str) -> PageRow {
     }
 }
 
-/// Truncates a declared attribute, which is only a hint, to a length that no honest attribute
-/// exceeds.
 fn short(value: &str) -> String {
     value.chars().filter(|character| !character.is_control()).take(100).collect()
 }
 
-/// Serializes candidates. The result cannot contain NUL, which Postgres rejects, because URLs are
-/// percent-encoded and hints contain no control characters. Serializing a vector of strings cannot
-/// fail.
+/// The result has no NUL, which Postgres rejects, because URLs are percent-encoded and hints
+/// contain no control characters.
 fn json_without_nul(candidates: &[Candidate]) -> String {
     serde_json::to_string(candidates).unwrap_or_else(|_| "[]".into())
 }
@@ -387,7 +372,6 @@ mod tests {
         format!("WARC/1.0\r\nWARC-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{block}\r\n\r\n")
     }
 
-    /// Returns the hosts' outcomes for these records, in the order of the hosts, and the counts.
     async fn outcomes(records: &[String]) -> Result<(Vec<String>, Stats), JobError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap();

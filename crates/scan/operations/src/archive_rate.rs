@@ -1,7 +1,6 @@
-//! Limits how many requests per second a fleet sends to a crawl's source.
-//!
-//! Common Crawl's bucket bears "a few thousand requests per second combined for everyone"
-//! (status.commoncrawl.org), and its mirror over HTTPS allows each reader fewer than ten.
+//! Limits how many requests per second a fleet sends to a crawl's source. Common Crawl's bucket
+//! supports "a few thousand requests per second combined for everyone" (status.commoncrawl.org),
+//! and its mirror over HTTPS allows each reader fewer than ten.
 
 use std::str::FromStr;
 
@@ -36,10 +35,10 @@ impl FromStr for ArchiveRate {
     }
 }
 
-/// Returns the request rate for a scan of `source`. `None` if unlimited, which includes every
-/// directory.
+/// Returns the request rate for a scan of `source`. `None` if unlimited.
 ///
 /// # Errors
+///
 /// Returns an error if the rate exceeds what Common Crawl's mirror allows.
 pub fn of_scan(source: &str, wanted: Option<ArchiveRate>) -> Result<Option<i32>, OperationError> {
     let url = Url::parse(source).ok();

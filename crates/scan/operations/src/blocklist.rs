@@ -1,8 +1,5 @@
-//! Edits the blocklist for later scans, with hostnames, domains, titles and icons. Patterns are
-//! validated and normalized first.
-//!
-//! A running scan keeps the list from its start. When this scan is published, hosts that were added
-//! since are removed.
+//! Edits the blocklist for later scans. A running scan keeps the list from its start. When it is
+//! published, tabs that match a later pattern are removed.
 
 pub mod import;
 
@@ -19,7 +16,7 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    /// Validates and normalizes all patterns before any is sent.
+    /// Validates and normalizes all patterns.
     ///
     /// # Errors
     /// Returns an error if a pattern cannot match anything, or would match everything.
@@ -29,8 +26,8 @@ impl Patterns {
         Ok(Self { kind, patterns: checked.map_err(OperationError::usage)? })
     }
 
-    /// Normalizes patterns to remove from a list. Accepts invalid patterns, because an earlier
-    /// version may have added them.
+    /// Normalizes patterns to remove from a list. Accepts invalid ones, because an earlier version
+    /// may have added them.
     #[must_use]
     pub fn listed(kind: PatternKind, patterns: &[String]) -> Self {
         let listed = |pattern: &String| {
@@ -63,7 +60,7 @@ impl Patterns {
     }
 }
 
-/// Adds patterns to the list. Prints one line of data for each.
+/// Adds patterns to the list, and prints each.
 ///
 /// # Errors
 /// Returns an error if the database fails.
@@ -78,17 +75,17 @@ pub async fn add(
         sink.data(format_args!("{}\t{pattern}", kind.name()))?;
         if kind == PatternKind::Title && !pattern.contains(['%', '_']) {
             sink.note(format_args!(
-                "{pattern:?} has no %: it matches only titles that are exactly so"
+                "{pattern:?} has no %, so it only matches titles that equal it"
             ));
         }
     }
     sink.note(format_args!(
-        "left out from the next `scan start` on; `takedown` changes a site immediately"
+        "later scans exclude these patterns; to change a published site immediately, use `takedown`"
     ));
     Ok(())
 }
 
-/// Removes patterns from the list. Prints one line of data for each pattern that was on it.
+/// Removes patterns from the list, and prints each that was on it.
 ///
 /// # Errors
 /// Returns an error if a pattern is not on the list, or the database fails.

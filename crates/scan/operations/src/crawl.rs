@@ -14,24 +14,24 @@ use crate::source::{self, NoNames};
 
 const CRAWL_LIST: &str = "collinfo.json";
 
-/// An index file, with the number of captures wanted from it. `None` for all captures.
+/// An index file, with the number of captures wanted from it, or `None` for all.
 pub type WantedFile = (String, Option<i64>);
 
 /// The value of `--crawl` for the newest crawl.
 pub const LATEST: &str = "latest";
 
 /// Returns the id of `crawl`. `latest` means the newest crawl with a published list of index files.
-/// `is_public` says whether an S3 bucket is read without credentials.
 ///
 /// # Errors
-/// Returns an error if the name is invalid, or the list of crawls cannot be read.
+///
+/// Returns an error if the name is invalid, or the newest crawl cannot be determined.
 pub async fn resolve(source: &str, is_public: bool, crawl: &str) -> Result<String, OperationError> {
     if crawl != LATEST {
         if is_crawl_id(crawl) || LiveCrawlName::parse(crawl).is_ok() {
             return Ok(crawl.to_owned());
         }
         return Err(OperationError::usage(format!(
-            "--crawl {crawl:?} is no crawl's id; give one such as CC-MAIN-2026-05, or latest"
+            "--crawl {crawl:?} is not a crawl's id; give one such as CC-MAIN-2026-05, or latest"
         )));
     }
     let store = source::open(source, is_public).await?;
@@ -46,8 +46,7 @@ pub async fn resolve(source: &str, is_public: bool, crawl: &str) -> Result<Strin
     })
 }
 
-/// Returns the crawls' ids, newest first. Uses the bucket's prefixes if there is no list, because
-/// Common Crawl's own bucket has no copy of the list.
+/// Common Crawl's own bucket has no list of crawls, so this falls back to prefixes.
 async fn newest_crawls(store: &dyn Store, is_public: bool) -> Result<Vec<String>, OperationError> {
     let missing = match source::list_of(store, is_public, CRAWL_LIST).await {
         Ok(list) => {

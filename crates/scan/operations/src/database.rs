@@ -41,7 +41,7 @@ pub async fn connect_patiently(
                 return Ok(coordinator);
             }
             Err(error) if error.is_transient() && tokio::time::Instant::now() + pause < give_up => {
-                tracing::warn!(%error, "retrying");
+                tracing::warn!(%error, "cannot connect; retrying");
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(5));
             }

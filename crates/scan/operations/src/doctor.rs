@@ -1,9 +1,6 @@
-//! Checks that this host, its database and its stores have what a run needs. Each failed check
-//! includes advice.
-//!
-//! Invariant: a check tries the real operation (a look-up, a write, a server). It leaves nothing
-//! behind, except if a worker's keys may not delete its probe. This module does not depend on how
-//! these resources are used later.
+//! Checks that this host, its database and its stores have what a run needs. A check tries the real
+//! operation (a look-up, a write, a server) and leaves nothing behind, except if a worker's keys
+//! may not delete its probe.
 
 mod account;
 mod check;

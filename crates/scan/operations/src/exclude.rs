@@ -1,7 +1,4 @@
-//! Excludes hosts, domains and networks from a running scan. Exclusions are validated and
-//! normalized first.
-//!
-//! This module does not depend on how workers learn about exclusions.
+//! Excludes hosts, domains and networks from a running scan.
 
 use std::net::IpAddr;
 
@@ -13,8 +10,7 @@ use ipnet::IpNet;
 
 use crate::takedown;
 
-/// Minimum prefix lengths for IPv4 and IPv6 networks. A shorter prefix covers far more than any
-/// owner has, and is most likely a mistake.
+/// Minimum prefix lengths for IPv4 and IPv6. A shorter one is most likely a mistake.
 const MIN_PREFIX: (u8, u8) = (8, 16);
 
 /// An exclusion.
@@ -56,7 +52,6 @@ impl ExclusionPattern {
         }
     }
 
-    /// Returns the kind and the pattern, as written to the database and to lists.
     fn parts(&self) -> (&'static str, String) {
         match self {
             Self::Hostname(name) => ("hostname", name.clone()),
@@ -75,10 +70,11 @@ pub fn read_list(text: &str) -> Result<Vec<ExclusionPattern>, String> {
     lines.filter(|line| !line.is_empty()).map(ExclusionPattern::parse).collect()
 }
 
-/// Excludes patterns from a running scan. Prints one line of data for each. Also adds hosts and
-/// domains to the private prefix's blocklist.txt, if there is one.
+/// Excludes patterns from a running scan, and prints each. Also adds hosts and domains to the
+/// private prefix's blocklist.txt, if there is one.
 ///
 /// # Errors
+///
 /// Returns an error if the scan has finished, or the database or the store fails.
 pub async fn exclude(
     coordinator: &Coordinator,
@@ -91,8 +87,8 @@ pub async fn exclude(
     let parts: Vec<(&str, String)> = patterns.iter().map(ExclusionPattern::parts).collect();
     if coordinator.exclude(scan, &parts).await?.is_none() {
         return Err(OperationError::new(
-            "nothing was excluded: the scan has ended and asks nothing more; `takedown HOST --site \
-             URL` takes a tab off its page, `blocklist add` keeps a host out of later scans",
+            "nothing was excluded: the scan has finished and sends no requests; `takedown HOST \
+             --site URL` takes a tab off its page, `blocklist add` keeps a host out of later scans",
         ));
     }
     for (kind, pattern) in &parts {
@@ -100,10 +96,13 @@ pub async fn exclude(
     }
     let again = coordinator.rebundle_excluded(scan, &parts).await?;
     if again > 0 {
-        sink.note(format_args!("{again} jobs write their bundles again, without its tabs"));
+        sink.note(format_args!(
+            "{again} jobs will rewrite their bundles without the excluded tabs"
+        ));
     }
     sink.note(format_args!(
-        "every worker asks nothing more of it within a minute, and its icons end as opted_out"
+        "within a minute, no worker sends requests to the excluded hosts any more; their icons \
+         get the outcome opted_out"
     ));
     let names: Vec<(PatternKind, &str)> = patterns
         .iter()
@@ -119,13 +118,13 @@ pub async fn exclude(
         }
         Some(_) => {}
         None => sink.note(format_args!(
-            "without --private, scans of another database ask again next month"
+            "without --private, scans in another database will send requests to these hosts again"
         )),
     }
     Ok(())
 }
 
-/// Prints a line of data for each of a scan's exclusions, in the order of their creation.
+/// Prints a scan's exclusions, in the order of their creation.
 ///
 /// # Errors
 /// Returns an error if the database cannot be reached.

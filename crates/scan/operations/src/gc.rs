@@ -1,10 +1,10 @@
 //! `scan gc`: removes old sites, and archives to which no row refers.
 //!
-//! Invariants: this never touches the scan in a site's manifest or a running scan. It also keeps a
-//! scan that is newer than the published one and unknown here, because another database may be
-//! working on that scan. A store is listed before Postgres is queried for references. Otherwise, an
-//! object from a job that is repeated in between would be taken for garbage. A scan's store tokens
-//! remain until its rows are dropped, because `scan retry` may reopen the scan.
+//! It never touches the published scan, a running scan, or a scan that is newer than the published
+//! one and unknown here, because another database may be working on it. A store is listed before
+//! Postgres is queried for references, because an object written in between must not look like
+//! garbage. A scan's store tokens remain until its rows are dropped, because `scan retry` may
+//! reopen the scan.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -35,13 +35,11 @@ pub struct GcOptions {
     pub drop_rows: bool,
 }
 
-/// The prefix of the probes that `doctor` writes.
 pub(super) const PROBES: &str = ".doctor/";
-/// The name of the probe that `doctor --role` writes below the role's prefix.
+/// `doctor --role` writes this probe below the role's prefix.
 pub(super) const WORKER_PROBE: &str = ".doctor-probe";
-/// The prefixes of all probes in archive and site.
 const PROBE_PREFIXES: [&str; 3] = [".doctor", "archive/.doctor-probe", "scans/.doctor-probe"];
-/// Maximum objects per delete request, which is S3's limit.
+/// S3's limit of objects per delete request.
 const KEYS_PER_DELETE: usize = 1_000;
 
 struct KnownScan {
@@ -60,7 +58,6 @@ impl KnownScan {
     }
 }
 
-/// Counts the objects that were removed, or would be removed in a dry run.
 struct Sweep<'a> {
     sink: &'a dyn LineSink,
     dry_run: bool,
@@ -68,7 +65,7 @@ struct Sweep<'a> {
     bytes: u64,
 }
 
-/// Removes what no scan needs. Prints one line of data for each removal.
+/// Removes what no scan needs, and prints each removal.
 ///
 /// # Errors
 /// Returns an error if a store or the database fails, or a manifest is malformed.
@@ -108,21 +105,20 @@ async fn known_scans(coordinator: &Coordinator) -> Result<Vec<KnownScan>, Operat
         let Some(number) = coordinator.scan_number(Some(id)).await? else { continue };
         let info = coordinator.load_scan(number).await?;
         let settings = serde_json::from_value(info.settings).map_err(|error| {
-            OperationError::new(format!("the settings of scan {id} are not understood: {error}"))
+            OperationError::new(format!("the settings of scan {id} cannot be parsed: {error}"))
         })?;
         known.push(KnownScan { number, summary, settings });
     }
     Ok(known)
 }
 
-/// The objects of one scan in a site.
 #[derive(Debug, Default, Clone, Copy)]
 struct Volume {
     objects: u64,
     bytes: u64,
 }
 
-/// Removes old scans' prefixes from a site. Returns the old scans, including scans without objects.
+/// Returns the old scans, including scans without objects.
 async fn sweep_site(
     site: &Arc<dyn Store>,
     scans: &[&KnownScan],
@@ -130,7 +126,9 @@ async fn sweep_site(
     sweep: &mut Sweep<'_>,
 ) -> Result<Vec<Uuid>, OperationError> {
     let Some(live) = published(&**site).await? else {
-        sweep.sink.note(format_args!("{}: no manifest.json, so nothing of it is old", site.url()));
+        sweep
+            .sink
+            .note(format_args!("{}: no manifest.json, so no scan there counts as old", site.url()));
         return Ok(Vec::new());
     };
     let mut volumes: BTreeMap<Uuid, Volume> = BTreeMap::new();
@@ -153,7 +151,7 @@ async fn sweep_site(
         if now.is_none_or(|now| now.scan == id || now.prefix == prefix) {
             sweep
                 .sink
-                .note(format_args!("{}: scan {id} is published now, so it stays", site.url()));
+                .note(format_args!("{}: scan {id} is published now, so it remains", site.url()));
             continue;
         }
         if let Some(volume) = volumes.get(&id) {
@@ -173,27 +171,22 @@ fn slashed(store: &Arc<dyn Store>) -> String {
     format!("{}/", store.url().trim_end_matches('/'))
 }
 
-/// Returns a site's manifest. `None` if nothing is published.
 async fn published(site: &dyn Store) -> Result<Option<Manifest>, OperationError> {
     let Some(tagged) = site.get_tagged(object_names::MANIFEST).await? else { return Ok(None) };
     Manifest::read(&tagged.bytes).map(Some).map_err(|error| {
         OperationError::new(format!(
-            "{}manifest.json is not understood ({error}), so nothing is removed",
+            "{}manifest.json cannot be parsed ({error}), so nothing is removed",
             site.url()
         ))
     })
 }
 
-/// Returns the scan to which a key below `scans/` belongs.
 fn scan_of(key: &str) -> Option<Uuid> {
     let id = key.strip_prefix("scans/")?.split('/').next()?;
-    // Accept only the spelling that scans write, because other spellings of an id are not ours.
     Uuid::parse_str(id).ok().filter(|parsed| parsed.to_string() == id)
 }
 
-/// Returns the scans in a site that may be removed. `found` are the scans in the site. `known` are
-/// the scans in this database, with true for those that have finished. Ids are ordered by their
-/// scans' start.
+/// `known` has true for the scans that have finished. Ids are ordered by their scans' start.
 fn obsolete(found: &[Uuid], known: &HashMap<Uuid, bool>, live: Uuid, keep: u32) -> Vec<Uuid> {
     let mut newest: Vec<Uuid> = found.iter().chain(known.keys()).copied().collect();
     newest.sort_unstable_by(|a, b| b.cmp(a));
@@ -207,7 +200,6 @@ fn obsolete(found: &[Uuid], known: &HashMap<Uuid, bool>, live: Uuid, keep: u32) 
     newest.into_iter().skip(keep).filter(may_go).collect()
 }
 
-/// Removes a scan's archives to which no row refers.
 async fn sweep_archives(
     coordinator: &Coordinator,
     scan: &KnownScan,
@@ -225,7 +217,7 @@ async fn sweep_archives(
             (of.shard, (of.lease_number, key))
         })
         .collect();
-    // Query this again, because the scan may have finished since it was listed.
+    // The scan may have finished since it was listed.
     let has_ended = !coordinator.scan_status(scan.number).await?.state.is_open();
     let garbage: Vec<ObjectInfo> = listed
         .into_iter()
@@ -247,9 +239,8 @@ async fn sweep_archives(
     sweep.remove(&*store, &garbage).await
 }
 
-/// Returns true if the archive belongs to a lost lease. While the scan runs, a shard's newest lease
-/// may still be active. Therefore only archives of leases up to the completed one are garbage.
-/// Another lease with the completed lease's number was lost in a failover.
+/// While the scan runs, a newer lease than the completed one may still be active. Another lease
+/// with the completed lease's number was lost in a failover.
 fn is_garbage(
     (lease_number, key): (i32, &str),
     referenced: Option<&(i32, String)>,
@@ -261,8 +252,6 @@ fn is_garbage(
     }
 }
 
-/// Removes the probes that `doctor` left behind because it was killed, or because its keys may not
-/// delete.
 async fn sweep_probes(store: &dyn Store, sweep: &mut Sweep<'_>) -> Result<(), OperationError> {
     for prefix in PROBE_PREFIXES {
         let probes = store.list_all(prefix).await?;
@@ -312,7 +301,7 @@ async fn drop_scan_rows(
     if dry_run || coordinator.drop_scan(scan.number).await? {
         sink.data(format_args!("rows of scan {id}"))?;
         let (archive, site) = (&scan.settings.archive, &scan.settings.site);
-        // The rows are gone, so a later run would not find the tokens.
+        // Later runs do not find the tokens, because the rows are gone.
         if !dry_run && let Err(error) = delete_tokens([archive, site], id).await {
             sink.note(format_args!(
                 "a store token of scan {id} remains ({}); delete {} in {archive} and {site}",
@@ -321,12 +310,12 @@ async fn drop_scan_rows(
             ));
         }
         sink.note(format_args!(
-            "its archive stays: {} in {}",
+            "its archive remains: {} in {}",
             object_names::archive_prefix(id),
             scan.settings.archive
         ));
     } else {
-        sink.note(format_args!("scan {id} runs again, so its rows stay"));
+        sink.note(format_args!("scan {id} runs again, so its rows remain"));
     }
     Ok(())
 }
@@ -344,9 +333,7 @@ mod tests {
         let found: Vec<Uuid> = (1..=6).map(id).collect();
         let known: HashMap<Uuid, bool> =
             [(id(1), true), (id(2), false), (id(4), true), (id(6), true)].into();
-        // 5 and 6 are the newest, 3 is live, 2 is running; 1 and 4 have finished.
         assert_eq!(obsolete(&found, &known, id(3), 2), [id(4), id(1)]);
-        // 5 is newer than the live scan and unknown here, so it belongs to another database.
         assert_eq!(obsolete(&found, &known, id(3), 0), [id(6), id(4), id(1)]);
         assert_eq!(obsolete(&found, &HashMap::new(), id(6), 0).len(), 5);
         // A scan without a site may still have rows.

@@ -1,6 +1,5 @@
-//! A scan's host ranks. `scan start` reads, checks and writes them into the archive. Therefore
-//! every search job reads the same bytes, and no job depends on a file that may change or disappear
-//! while the scan runs.
+//! A scan's host ranks. `scan start` writes them into the archive, so that every search job reads
+//! the same bytes.
 
 use std::sync::Arc;
 
@@ -27,23 +26,17 @@ pub const LATEST: &str = "latest";
 /// The value of `--host-ranks` for a scan without ranks.
 pub const NONE: &str = "none";
 
-/// Number of bytes that are read from the beginning of the file. A million lines take about 28 MB,
-/// compressed.
+/// At most this many bytes of the file are read. A million lines take about 28 MB, compressed.
 const READ_BYTES: u64 = 48 << 20;
 /// Bytes per request.
 const REQUEST_BYTES: u64 = 8 << 20;
 
-/// The host ranks for a scan that has not started yet.
 pub(crate) struct FoundRanks {
-    /// The part that becomes a scan setting.
     pub(crate) pinned: PinnedRanks,
     list: String,
 }
 
-/// Reads a scan's host ranks. `None` if the scan has none, or the source has no `latest` ranks.
-///
-/// # Errors
-/// Returns an error if a named file is missing, a file is malformed, or a store fails.
+/// Returns `None` if the scan has no ranks, or the source has no `latest` ranks.
 pub(crate) async fn find(
     asked: &str,
     settings: &ScanSettings,
@@ -56,8 +49,8 @@ pub(crate) async fn find(
             None => {
                 let place = source.url();
                 tracing::warn!(
-                    "{place} has no ranks of hosts: search orders names by length; --host-ranks \
-                     names a file"
+                    "{place} has no host ranks, so search orders names by length; set --host-ranks \
+                     to a file with ranks"
                 );
                 return Ok(None);
             }
@@ -66,25 +59,22 @@ pub(crate) async fn find(
     };
     let read_from = format!("{}/{key}", store.url().trim_end_matches('/'));
     let gzip = first_part(&*store, &key).await.map_err(unreadable)?.ok_or_else(|| {
-        OperationError::usage(format!("--host-ranks {asked}: {read_from} is not there"))
+        OperationError::usage(format!("--host-ranks {asked}: {read_from} does not exist"))
     })?;
     let hosts = read_host_ranks(&gzip, RANKED_HOSTS).map_err(|error| {
         OperationError::usage(format!(
-            "--host-ranks {asked}: {read_from}: {error}; --host-ranks none goes on without"
+            "--host-ranks {asked}: {read_from}: {error}; use --host-ranks none to start without \
+             ranks"
         ))
     })?;
     let list = HostRanks::write(&hosts);
     let (count, sha256) = (hosts.len() as u64, hex::encode(Sha256::digest(&list)));
-    tracing::info!(read_from, bytes = gzip.len(), hosts = count, "ranks of hosts for search");
+    tracing::info!(read_from, bytes = gzip.len(), hosts = count, "found host ranks for search");
     let pinned = PinnedRanks { asked: asked.to_owned(), read_from, hosts: count, sha256 };
     Ok(Some(FoundRanks { pinned, list }))
 }
 
 impl FoundRanks {
-    /// Writes the ranks into a scan's archive before the scan starts.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
     pub(crate) async fn write(&self, archive: &str, scan_id: Uuid) -> Result<(), OperationError> {
         let key = object_names::host_ranks(scan_id);
         let archive = everytab_storage::open(archive, &StoreSettings::default()).await?;
@@ -92,8 +82,7 @@ impl FoundRanks {
     }
 }
 
-/// Deletes the ranks for a scan that did not start. They remain if the store fails, which is
-/// harmless because they are a public list and no scan reads them.
+/// The ranks remain if the store fails, which is harmless because no scan reads them.
 pub(crate) async fn delete(archive: &str, scan_id: Uuid) {
     let key = object_names::host_ranks(scan_id);
     let deleted = match everytab_storage::open(archive, &StoreSettings::default()).await {
@@ -101,12 +90,11 @@ pub(crate) async fn delete(archive: &str, scan_id: Uuid) {
         Err(error) => Err(error),
     };
     if let Err(error) = deleted {
-        tracing::warn!(archive, key, "the ranks of a scan that did not start stay: {error}");
+        tracing::warn!(archive, key, "the host ranks of a scan that did not start remain: {error}");
     }
 }
 
-/// Returns true if a scan with `found` in its settings requested the same ranks as `asked`. A scan
-/// without ranks requested the newest ones or none.
+/// Returns true if a scan with `found` in its settings requested the same ranks as `asked`.
 pub fn is_of(found: Option<&PinnedRanks>, asked: &str) -> bool {
     match found {
         Some(found) => found.asked == asked,
@@ -114,8 +102,6 @@ pub fn is_of(found: Option<&PinnedRanks>, asked: &str) -> bool {
     }
 }
 
-/// Returns the path to the newest web graph's ranks. Skips graphs without ranks. Uses the bucket's
-/// prefixes if there is no list of graphs.
 async fn newest(store: &dyn Store, is_public: bool) -> Result<Option<String>, OperationError> {
     let graphs = match source::list_of(store, is_public, GRAPH_LIST).await {
         Ok(list) => graph_ids(&list)
@@ -130,16 +116,14 @@ async fn newest(store: &dyn Store, is_public: bool) -> Result<Option<String>, Op
     Ok(found.map_err(unreadable)?.ok().map(|graph| host_ranks_path(&graph)))
 }
 
-/// Creates the error for ranks that cannot be read at the moment. It is better to start later than
-/// to publish a month's site without ranks because a server was busy for a second.
+/// It is better to start later than to publish a month's site without ranks.
 fn unreadable(error: StorageError) -> OperationError {
     OperationError::new(format!(
-        "ranks of hosts for search: {error}; start the scan again later, or without ranks by \
-         --host-ranks none"
+        "cannot read host ranks for search: {error}; start the scan again later, or without \
+         ranks by --host-ranks none"
     ))
 }
 
-/// Returns the names of the web graphs in `folders`, newest first.
 fn in_order(folders: &[String]) -> Vec<String> {
     let names = folders.iter().map(|folder| folder.trim_end_matches('/'));
     let mut graphs: Vec<String> =
@@ -148,7 +132,7 @@ fn in_order(folders: &[String]) -> Vec<String> {
     graphs
 }
 
-/// Returns the year and month in which a graph's crawls end, such as 2026 and 2 for
+/// Returns the year and month in which a graph's crawls end: 2026 and 2 for
 /// `cc-main-2025-26-dec-jan-feb`.
 fn month_of(graph: &str) -> (u32, usize) {
     const MONTHS: [&str; 12] =
@@ -159,7 +143,6 @@ fn month_of(graph: &str) -> (u32, usize) {
     (year, MONTHS.iter().position(|name| month.starts_with(name)).map_or(0, |month| month + 1))
 }
 
-/// Returns the store and key for a URL, a file, or a path in the source.
 async fn of_name(
     name: &str,
     source: Arc<dyn Store>,
@@ -174,13 +157,12 @@ async fn of_name(
     };
     let parts = place.as_deref().and_then(|place| place.rsplit_once('/'));
     let Some((folder, key)) = parts.filter(|(_, key)| !key.is_empty()) else {
-        return Err(OperationError::usage(format!("--host-ranks {name:?} is no file's address")));
+        return Err(OperationError::usage(format!("--host-ranks {name:?} does not name a file")));
     };
     let needs_no_credentials = !folder.starts_with("s3://");
     Ok((source::open(folder, needs_no_credentials).await?, key.to_owned()))
 }
 
-/// Returns an object's first bytes. `None` if the object does not exist.
 async fn first_part(store: &dyn Store, key: &str) -> Result<Option<Vec<u8>>, StorageError> {
     let Some(info) = store.head(key).await? else { return Ok(None) };
     let end = info.size.min(READ_BYTES);
@@ -217,8 +199,6 @@ mod tests {
         found.map(|found| found.pinned)
     }
 
-    /// Simulates a server that is busy for a second. This must not leave a month's scan without
-    /// ranks.
     #[tokio::test]
     async fn ranks_that_cannot_be_read_for_the_moment_are_no_missing_ranks() {
         let root = tempfile::tempdir().unwrap();
@@ -278,11 +258,11 @@ mod tests {
             async |asked: &str| find(asked, &settings).await.map(pinned).unwrap_err().message;
         fs::create_dir_all(root.path().join("crawl")).unwrap();
         let missing = refused("projects/none.gz").await;
-        assert!(missing.contains("projects/none.gz is not there"), "{missing}");
+        assert!(missing.contains("projects/none.gz does not exist"), "{missing}");
         fs::write(root.path().join("crawl/page.html"), "<html>no ranks here</html>").unwrap();
         let broken = refused(&url("crawl/page.html")).await;
         assert!(broken.contains("gzip") && broken.contains("--host-ranks none"), "{broken}");
-        assert!(refused("https://a.example/").await.contains("no file's address"));
+        assert!(refused("https://a.example/").await.contains("does not name a file"));
     }
 
     #[test]

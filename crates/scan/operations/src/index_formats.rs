@@ -1,8 +1,5 @@
-//! Determines how a crawl's index files are encoded, from some of their footers, before a scan
-//! starts.
-//!
-//! One program writes all index files in a crawl with the same settings, so a few files represent
-//! all. This module does not depend on the meaning of columns.
+//! Determines how a crawl's index files are encoded, from some of their footers. One program writes
+//! all index files of a crawl, so a few represent all.
 
 use everytab_commoncrawl::index::{Formats, IndexError, IndexOptions};
 use everytab_console::OperationError;
@@ -10,23 +7,17 @@ use everytab_jobs::index_file::{IndexFile, IndexFileError};
 use everytab_storage::Store;
 
 /// Number of index files whose footers are read: the first, the last, and files at equal steps
-/// between them. Each takes two requests.
+/// between them.
 const FILES_READ: usize = 5;
 
-/// How the needed columns in some index files are encoded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IndexFormats {
-    /// The formats in the files that were read.
     pub(crate) formats: Formats,
     pub(crate) files_read: usize,
 }
 
-/// Reads some of the footers of `files`. A damaged file says nothing about the others, so this only
-/// logs it. That file's job will report the damage.
-///
-/// # Errors
-/// Returns an error if a file is not in the store, if a needed column cannot be read (with its name
-/// and the reason), or if all files that were read are damaged.
+/// Only logs a damaged file, because it says nothing about the others. Returns an error if all of
+/// these files are damaged.
 pub(crate) async fn read<'a>(
     store: &dyn Store,
     files: impl IntoIterator<Item = &'a str>,
@@ -52,7 +43,6 @@ pub(crate) async fn read<'a>(
     }
 }
 
-/// Returns how one file is encoded, or how it is damaged.
 async fn formats_of(
     store: &dyn Store,
     path: &str,
@@ -72,7 +62,6 @@ async fn formats_of(
     }
 }
 
-/// Returns up to [`FILES_READ`] positions among `count` files, in equal steps.
 fn spread(count: usize) -> Vec<usize> {
     let most = FILES_READ.min(count);
     let steps = most.saturating_sub(1).max(1);

@@ -1,16 +1,12 @@
 //! Operations that people run in addition to the workers: starting a scan, plan, backup, restore,
-//! takedown, gc, doctor and blocklist.
-//!
-//! Every operation takes plain options and returns a value. It writes lines for programs and notes
-//! for people to a `LineSink`. An `OperationError` is one line that names the option to change.
-//!
-//! This crate does not depend on the command line, standard output, or how a job works.
+//! takedown, gc, doctor and blocklist. An operation writes lines for programs and notes for people
+//! to a `LineSink`.
 //!
 //! ```
 //! use everytab_operations::blocklist::{PatternKind, Patterns};
 //!
 //! # fn main() -> Result<(), String> {
-//! // Checks all hostnames and converts them to the form that scans use, before any is sent.
+//! // Check all hostnames and convert them to the form that scans use.
 //! let names = ["Shop.Example.".to_owned()];
 //! Patterns::check(PatternKind::Hostname, &names).map_err(|error| error.message)?;
 //! let refused = Patterns::check(PatternKind::Title, &["%".to_owned()]).unwrap_err();

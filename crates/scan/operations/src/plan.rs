@@ -1,8 +1,4 @@
 //! `plan`: estimates a scan's resources before it is started.
-//!
-//! Invariants: each number says whether it was measured or assumed. Only one row group in one index
-//! file is read, unless this group has no home page. Shards and bundles are divided as in
-//! `coordinator.fan_out`.
 
 mod cost;
 mod estimate;
@@ -31,10 +27,10 @@ pub use self::{
 };
 use crate::{archive_rate, crawl, index_formats, source};
 
-/// Reads the crawl's list of index files and a sample from one file, and prints the estimate.
+/// Reads the list of index files and a sample from one file, and prints the estimate.
 ///
 /// # Errors
-/// Returns an error if the crawl or its index cannot be read.
+/// Returns an error if the crawl or its index cannot be read, or a number is invalid.
 pub async fn plan_crawl(
     options: &CrawlToPlan,
     as_json: bool,
@@ -106,8 +102,7 @@ fn document(
     })
 }
 
-/// Prints a scan's hours and dollars on a fleet, computed from the measured rates and a price table
-/// in JSON.
+/// Prints a scan's hours and dollars on a fleet.
 ///
 /// # Errors
 /// Returns an error if an instance type has no price, or a number is invalid.
@@ -120,8 +115,8 @@ pub fn plan_fleet(
     report::print(options, prices, as_json, sink)
 }
 
-/// Prints a scan's numbers next to the model's predictions for this many hosts on a fleet. Ignores
-/// the fleet's number of hosts.
+/// Prints a scan's numbers next to the model's predictions for a fleet, whose number of hosts is
+/// ignored.
 ///
 /// # Errors
 /// Returns an error if an instance type has no price.

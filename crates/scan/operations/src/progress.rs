@@ -19,24 +19,19 @@ use self::{
 
 /// Interval at which the status on a terminal is updated.
 pub const STATUS_INTERVAL: Duration = Duration::from_secs(2);
-/// A program that watches a scan waits this many times as long as the last reply took. To count all
-/// results in a large scan, Postgres needs a second. With this factor, watching costs at most a
-/// tenth of a core.
+/// A program that watches a scan waits this many times as long as the last reply took, because
+/// counting a large scan's results takes Postgres a second.
 pub const STATUS_SHARE: u32 = 10;
 /// Maximum columns in a bar, if the terminal has room.
 const MAX_BAR_CELLS: usize = 24;
 /// Minimum columns in a bar, which still show an eighth.
 const MIN_BAR_CELLS: usize = 8;
-/// Columns for the count after a bar: a space and `123456/123456`.
 const COUNT_COLUMNS: usize = 14;
-/// Start column for the first line's text, after `scan`.
 const TITLE_COLUMNS: usize = 5;
-/// Start column for a finished scan's totals.
 const TOTALS_COLUMNS: usize = 9;
 
 type Labelled = (String, String);
 
-/// The values on one stage's line.
 #[derive(Debug, Clone, PartialEq)]
 struct StageLine {
     kind: JobKind,
@@ -171,7 +166,6 @@ fn outcome_lines(status: &ScanStatus, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the outcomes, with the most frequent first.
 fn by_amount(outcomes: &BTreeMap<String, i64>) -> Vec<(String, u64)> {
     let mut by_amount: Vec<(String, u64)> =
         outcomes.iter().map(|(name, amount)| (name.clone(), amount.unsigned_abs())).collect();
@@ -179,13 +173,11 @@ fn by_amount(outcomes: &BTreeMap<String, i64>) -> Vec<(String, u64)> {
     by_amount
 }
 
-/// Returns the outcomes whose share differs too much from the previous scan's.
 fn unlike_lines(status: &ScanStatus) -> Vec<Labelled> {
     let lines = unlike(status).into_iter();
     lines.map(|unlike| ("! unlike".to_owned(), unlike.to_string())).collect()
 }
 
-/// Returns the rejected index rows that look like home pages, by reason.
 fn left_out_line(status: &ScanStatus) -> Option<Labelled> {
     let counts = &status.outcomes.get(&JobKind::Index)?.counts;
     let of = |family: CountFamily| {
@@ -202,7 +194,6 @@ fn left_out_line(status: &ScanStatus) -> Option<Labelled> {
     (!parts.is_empty()).then(|| ("left out".to_owned(), parts.join("; ")))
 }
 
-/// Returns the effort to fetch icons so far: look-ups, connections, robots.txt.
 fn fetching_line(status: &ScanStatus) -> Option<Labelled> {
     let StageOutcomes { outcomes, counts, .. } = status.outcomes.get(&JobKind::Icon)?;
     if counts.is_empty() {
@@ -215,8 +206,8 @@ fn fetching_line(status: &ScanStatus) -> Option<Labelled> {
             .map(count);
     let refused = amount(outcomes, Outcome::RobotsDisallowed.as_str());
     let text = format!(
-        "{} look-ups, {} ms in the mean, {} % within 100 ms; {} connections, {} \
-         requests over open ones; {} robots.txt asked for, {refused} icons refused",
+        "{} look-ups, {} ms on average, {} % within 100 ms; {} connections, {} \
+         requests over open ones; {} robots.txt requests, {refused} icons disallowed",
         count(CountName::Lookups),
         count(CountName::LookupsMs) / lookups,
         quick.iter().sum::<u64>() * 100 / lookups,
@@ -265,7 +256,6 @@ fn worker_line(worker: &WorkerStatus, now: Option<DateTime<Utc>>) -> String {
     line
 }
 
-/// Describes a job that crashed workers and therefore handles one item at a time.
 fn isolated_line(job: &IsolatedJob) -> String {
     let mut line = format!(
         "job {} {} {}: {} crashes, {}",
@@ -322,8 +312,7 @@ pub fn line(status: &ScanStatus) -> String {
     format!("{}: {}", status.state, parts.join("  "))
 }
 
-/// Returns a scan's results, as lines with at most `columns`: hosts, pages, icons by outcome,
-/// bundles, seconds per stage.
+/// Returns a scan's results, as lines with at most `columns`.
 pub fn summary(status: &ScanStatus, columns: usize) -> Vec<String> {
     let [warc, bundles] =
         [JobKind::Warc, JobKind::BundleShard].map(|kind| status.outcomes_of(kind));
@@ -356,7 +345,6 @@ pub fn summary(status: &ScanStatus, columns: usize) -> Vec<String> {
 
 /// Formats a duration for people: `5.0s`, `2m05s` or `1h02m`.
 pub fn short_time(seconds: f64) -> String {
-    // Round for people. All durations are clamped, so this is never negative.
     let whole = seconds.round() as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {
         (0, 0, _) if seconds < 10.0 => format!("{seconds:.1}s"),
@@ -372,7 +360,6 @@ mod tests {
 
     use super::*;
 
-    /// Returns a status with these members and no others.
     fn status(members: Value) -> ScanStatus {
         let mut status = json!({
             "scan": "00000000-0000-0000-0000-000000000000", "crawl": "c", "state": "running",
@@ -397,9 +384,9 @@ mod tests {
                        "lookups_within_1000_ms": 6, "connections_tried": 21,
                        "connections_reused": 22, "robots_requests": 19},
         }}}));
-        let line = "fetching     20 look-ups, 12 ms in the mean, 70 % within 100 ms; 21 \
-                    connections, 22 requests over open ones; 19 robots.txt asked for, 7 icons \
-                    refused";
+        let line = "fetching     20 look-ups, 12 ms on average, 70 % within 100 ms; 21 \
+                    connections, 22 requests over open ones; 19 robots.txt requests, 7 icons \
+                    disallowed";
         assert!(picture(&status, usize::MAX).contains(&line.to_owned()));
         assert_eq!(fetching_line(&super::tests::status(json!({}))), None);
     }
@@ -422,7 +409,6 @@ mod tests {
         ] {
             assert!(lines.contains(&line.to_owned()), "{line}: {lines:#?}");
         }
-        // A similar scan before, one with too few icons to compare, and no scan before.
         for unmarked in [before(4, 476), before(96, 3), Value::Null] {
             assert_eq!(unlike_lines(&status(members(unmarked))), []);
         }

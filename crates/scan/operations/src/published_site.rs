@@ -1,6 +1,4 @@
 //! Checks whether a site shows a scan.
-//!
-//! This module does not depend on the database.
 
 use everytab_bundler::{Manifest, object_names::MANIFEST};
 use everytab_console::OperationError;

@@ -1,10 +1,8 @@
 //! `publish --request-log`: writes public files that list a scan's requests by host.
 //!
-//! All tables in the archive are read once. Their lines are spilled to 256 compressed temporary
-//! files by the host's hash. Each temporary file is then converted to the public files for its
-//! hashes. Invariants: the files are a pure function of the tables and the excluded hosts. The
-//! index is written last and the private list read after it, so that either this command or a
-//! concurrent takedown excludes a host.
+//! All tables in the archive are read once, and their lines spilled to 256 compressed temporary
+//! files by the host's hash. The index is written last and the private list read after it, so that
+//! either this command or a concurrent takedown excludes a host.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +31,7 @@ use everytab_storage::{Store, StoreSettings};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-/// Number of tables or files that are read or written concurrently.
+/// Tables or files that are read or written concurrently.
 const CONCURRENT_OBJECTS: usize = 32;
 /// Number of temporary files, one for each value of a hash's first byte.
 const SPILL_FILES: usize = 256;
@@ -88,7 +86,6 @@ pub async fn publish_request_log(
     Ok(size)
 }
 
-/// Spills all tables into temporary files. Omits excluded hosts' lines.
 async fn spill(
     tables: &dyn Store,
     keys: impl Iterator<Item = String>,
@@ -113,7 +110,6 @@ async fn spill(
     Ok(spill)
 }
 
-/// The lines from all tables, by the first byte of the host's hash.
 struct Spill {
     files: Vec<GzEncoder<BufWriter<File>>>,
     lines: u64,
@@ -139,7 +135,6 @@ impl Spill {
     }
 }
 
-/// Reads a temporary file. Hosts are sorted by name.
 fn hosts_of(spilled: GzEncoder<BufWriter<File>>) -> io::Result<BTreeMap<String, LinesOfHost>> {
     let mut file = spilled.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.rewind()?;
@@ -157,8 +152,6 @@ fn hosts_of(spilled: GzEncoder<BufWriter<File>>) -> io::Result<BTreeMap<String, 
     Ok(hosts)
 }
 
-/// Converts one temporary file into public files, each with its number. This includes files without
-/// hosts.
 fn files_of(
     first_byte: usize,
     spilled: GzEncoder<BufWriter<File>>,
@@ -192,7 +185,7 @@ impl PublicFiles<'_> {
                 self.remove(|_| true).await?;
                 return Err(OperationError::new(format!(
                     "the request log would take more than {max_bytes} bytes: {} requests took {} \
-                     in {} of {SPILL_FILES} parts; nothing of it is published. Publish without \
+                     in {} of {SPILL_FILES} parts; no part of it was published. Publish without \
                      --request-log",
                     size.requests,
                     size.bytes,

@@ -1,9 +1,5 @@
-//! Lists the requests that a scan sent to a host, so that operators can answer questions about
-//! them.
-//!
-//! The requests are read from the archive, where each shard has a table with all its requests. This
-//! reads all tables, because a page in any shard may have named an icon on the host. Invariant: the
-//! result reports the gaps in the tables. This module does not depend on how requests are sent.
+//! Lists the requests that a scan sent to a host. This reads the request tables of all shards,
+//! because a page in any shard may have named an icon on the host.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use everytab_bundler::{object_names, request_files::RequestLine};
@@ -22,8 +18,7 @@ use uuid::Uuid;
 
 use crate::scan_start::check_tokens;
 
-/// Number of tables that are read concurrently. With 20 ms per read, reading the tables of 25,000
-/// shards takes 16 s.
+/// Tables that are read concurrently.
 const CONCURRENT_TABLES: usize = 32;
 
 /// One request.
@@ -44,7 +39,7 @@ pub struct AskedOnce {
     pub bytes: u64,
 }
 
-/// An attempt at the host's own shard that ended before completion.
+/// An attempt at the host's own shard that ended early.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EarlyEnd {
     /// The time in UTC.
@@ -85,7 +80,6 @@ pub struct HostRequests {
     pub untold: Untold,
 }
 
-/// One shard's contribution to the result.
 struct FromShard {
     requests: Vec<AskedOnce>,
     untold: Untold,
@@ -161,7 +155,6 @@ fn asked_once(request: RequestLine<'_>) -> AskedOnce {
     }
 }
 
-/// Returns the attempts at the icon job for the host's own shard that ended before completion.
 async fn early_ends(
     coordinator: &Coordinator,
     scan: i32,
@@ -188,7 +181,7 @@ impl HostRequests {
     pub fn tell(&self, sink: &dyn LineSink) -> Result<(), OperationError> {
         let as_whom = self.user_agent.as_deref().unwrap_or("the User-Agent of each worker");
         let (scan, host, count) = (self.scan, &self.host, self.requests.len());
-        sink.note(format_args!("scan {scan} asked {host} {count} times, as {as_whom}"));
+        sink.note(format_args!("scan {scan} sent {count} requests to {host}, as {as_whom}"));
         for AskedOnce { asked_at, url, method, outcome, status, bytes } in &self.requests {
             let status = status.map_or("-".to_owned(), |status| status.to_string());
             sink.data(format_args!("{asked_at}\t{method}\t{url}\t{status}\t{outcome}\t{bytes}"))?;
@@ -201,11 +194,14 @@ impl HostRequests {
 impl Untold {
     fn tell(&self, sink: &dyn LineSink) {
         let counts = [
-            (self.shards_not_completed, "shards are not completed; ask again when they are"),
-            (self.shards_without_table, "shards were fetched by a version that kept no requests"),
-            (self.shards_without_archive, "shards' archives are gone; a backup may hold them"),
+            (self.shards_not_completed, "shards are not completed; repeat this when they are"),
+            (
+                self.shards_without_table,
+                "shards were fetched by a version that did not record requests",
+            ),
+            (self.shards_without_archive, "shards' archives are gone; a backup may contain them"),
             (self.early_ends_elsewhere, "attempts at other shards ended early"),
-            (self.requests_without_room, "requests, to whichever host, had no room in a table"),
+            (self.requests_without_room, "requests to any host did not fit into a table"),
         ];
         for (count, what) in counts.iter().filter(|(count, _)| *count > 0) {
             sink.note(format_args!("may be missing: {count} {what}"));
@@ -213,7 +209,7 @@ impl Untold {
         for EarlyEnd { at, event } in &self.early_ends {
             sink.note(format_args!(
                 "may be missing: an attempt at the host's shard ended early at {at} ({event}); \
-                 what it asked until then was asked again"
+                 its requests were repeated later"
             ));
         }
     }

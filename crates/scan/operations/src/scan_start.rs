@@ -39,9 +39,10 @@ pub struct ScanStores {
 }
 
 impl ScanStores {
-    /// Returns these stores with URLs that are valid on every host and in every working directory.
+    /// Returns these stores with URLs that are valid in every working directory.
     ///
     /// # Errors
+    ///
     /// Returns an error if a bare path cannot be made absolute.
     pub fn absolute(self) -> Result<Self, OperationError> {
         Ok(Self {
@@ -54,9 +55,10 @@ impl ScanStores {
     }
 }
 
-/// Returns a store's URL that is valid on every host and in every working directory.
+/// Returns a store's URL that is valid in every working directory.
 ///
 /// # Errors
+///
 /// Returns an error if a bare path cannot be made absolute.
 pub fn absolute(place: String) -> Result<String, OperationError> {
     if place.contains("://") {
@@ -65,7 +67,7 @@ pub fn absolute(place: String) -> Result<String, OperationError> {
     let path = std::path::absolute(&place).map_err(|error| {
         OperationError::usage(format!("{place:?} is not a directory's path: {error}"))
     })?;
-    // A path may contain spaces and percent signs, which a URL escapes.
+    // A URL escapes spaces and percent signs.
     Url::from_file_path(&path)
         .map(String::from)
         .map_err(|()| OperationError::usage(format!("{place:?} is not a directory's path")))
@@ -118,7 +120,7 @@ pub struct StartedScan {
     pub number: i32,
     /// The crawl's id.
     pub crawl: String,
-    /// Number of index files that the scan reads.
+    /// Number of index files that this scan reads.
     pub index_files: usize,
 }
 
@@ -131,7 +133,8 @@ pub fn settings(
     stores: &ScanStores,
     options: &ScanOptions,
 ) -> Result<ScanSettings, OperationError> {
-    // Destructured, so that the compiler reports an option that is not frozen with the scan.
+    // The structs are destructured, so that the compiler reports an option that is not frozen with
+    // the scan.
     let ScanStores { source, source_is_public, archive, site, private } = stores.clone();
     let ScanOptions {
         limit,
@@ -143,7 +146,6 @@ pub fn settings(
         site_url,
         contact,
         internet,
-        // `prepare` adds the ranks to the settings.
         host_ranks: _,
         shuffle,
         max_loss,
@@ -190,7 +192,8 @@ pub fn settings_match(
 /// Starts a scan of `wanted`, a crawl's id or `latest`.
 ///
 /// # Errors
-/// Returns an error if the crawl or a store cannot be read, or the database fails.
+/// Returns an error as [`settings`] does, or if the crawl or a store cannot be read, or the
+/// database fails.
 pub async fn start(
     coordinator: &Coordinator,
     wanted: &str,
@@ -209,10 +212,12 @@ pub async fn start(
 }
 
 /// Works like [`start`], but returns `None` if the database has had a scan of `wanted`, or any scan
-/// if `wanted` is `latest`. This may be called concurrently.
+/// if `wanted` is `latest`.
 ///
 /// # Errors
-/// Returns an error if the crawl or a store cannot be read, or the database fails.
+///
+/// Returns an error as [`settings`] does, or if the crawl or a store cannot be read, or the
+/// database fails.
 pub async fn start_once(
     coordinator: &Coordinator,
     wanted: &str,
@@ -252,10 +257,9 @@ async fn prepare(
     // This finds unreadable files before any job is created.
     let found = index_formats::read(&*store, files.iter().map(|(path, _)| path.as_str())).await?;
     let read = format!("{} of {}", found.files_read, files.len());
-    tracing::info!(crawl, read, formats = %found.formats, "how the index files are stored");
+    tracing::info!(crawl, read, formats = %found.formats, "found the index files' formats");
     for url in [&stores.archive, &stores.site] {
-        // This detects a missing bucket or wrong credentials before the first shard needs the
-        // store.
+        // This finds a missing bucket or wrong credentials before the first shard needs the store.
         let store = everytab_storage::open(url, &StoreSettings::default()).await?;
         if let Some(found) = store.list(object_names::MANIFEST).next().await {
             found?;
@@ -266,7 +270,7 @@ async fn prepare(
     }
     let ranks = host_ranks::find(&options.host_ranks, &settings).await?;
     let scan_id = Uuid::now_v7();
-    // The objects must exist before the scan starts, because its jobs may then run immediately.
+    // Write the objects before the scan starts, because its jobs may then run immediately.
     if let Err(error) = write_objects(stores, ranks.as_ref(), scan_id).await {
         delete_objects(stores, scan_id).await;
         return Err(error);
@@ -283,8 +287,6 @@ async fn prepare(
     })
 }
 
-/// Writes the objects that a scan's jobs need before it is started. These are its host ranks, and
-/// the tokens that mark archive and site as the scan's.
 async fn write_objects(
     stores: &ScanStores,
     ranks: Option<&FoundRanks>,
@@ -296,10 +298,6 @@ async fn write_objects(
     write_tokens([&stores.archive, &stores.site], scan_id).await
 }
 
-/// Writes a scan's tokens into its stores.
-///
-/// # Errors
-/// Returns an error if a store fails.
 pub(crate) async fn write_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), OperationError> {
     for url in urls {
         let store = everytab_storage::open(url, &StoreSettings::default()).await?;
@@ -308,10 +306,6 @@ pub(crate) async fn write_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), O
     Ok(())
 }
 
-/// Checks that stores hold a scan's token.
-///
-/// # Errors
-/// Returns an error if a store on this host is not the scan's, or cannot be reached.
 pub(crate) async fn check_tokens<const N: usize>(
     urls: [&str; N],
     scan_id: Uuid,
@@ -325,10 +319,7 @@ pub(crate) async fn check_tokens<const N: usize>(
     Ok(())
 }
 
-/// Deletes a scan's tokens from its stores. If the first deletion fails, still tries the second.
-///
-/// # Errors
-/// Returns an error if a store fails.
+/// If the first deletion fails, still tries the second.
 pub(crate) async fn delete_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), OperationError> {
     let delete = async |url: &str| -> Result<(), OperationError> {
         let store = everytab_storage::open(url, &StoreSettings::default()).await?;
@@ -339,16 +330,14 @@ pub(crate) async fn delete_tokens(urls: [&str; 2], scan_id: Uuid) -> Result<(), 
     delete(second).await.and(deleted)
 }
 
-/// Deletes the objects of a scan that did not start. Checks this first, because the scan may have
-/// started although the database's reply was lost.
+/// The scan may have started although the database's reply was lost.
 async fn sweep(coordinator: &Coordinator, stores: &ScanStores, scan: &NewScan) {
     if let Ok(None) = coordinator.scan_number(Some(scan.scan_id)).await {
         delete_objects(stores, scan.scan_id).await;
     }
 }
 
-/// Deletes the objects that [`write_objects`] wrote. If a store fails, they remain. They are small,
-/// and no scan reads them.
+/// The objects may remain if a store fails, because no scan reads them.
 async fn delete_objects(stores: &ScanStores, scan_id: Uuid) {
     host_ranks::delete(&stores.archive, scan_id).await;
     if let Err(error) = delete_tokens([&stores.archive, &stores.site], scan_id).await {
@@ -357,8 +346,7 @@ async fn delete_objects(stores: &ScanStores, scan_id: Uuid) {
     }
 }
 
-/// Adds the takedowns since the last scan to the blocklist. Validates all lines before any is
-/// added.
+/// Validates all lines before any is added.
 async fn read_takedowns(coordinator: &Coordinator, private: &str) -> Result<(), OperationError> {
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
     let list = match store.get(object_names::BLOCKLIST).await {

@@ -1,8 +1,5 @@
 //! The identity of a scan or a crawling process: its site's URL, a contact, and the User-Agent with
 //! both.
-//!
-//! Invariant: requests go to the public internet only with a URL and a contact that can exist. This
-//! module does not depend on how a scan or a process is started.
 
 use std::net::IpAddr;
 
@@ -13,14 +10,13 @@ use url::{Host, Url};
 /// The robot's name and version, as sites see them. In robots.txt, the part before the slash names
 /// the robot.
 const ROBOT: &str = "EveryTabBot/1.0";
-/// The page below the site's URL that describes this robot.
 const ROBOT_PAGE: &str = "bot.html";
 /// Domains that cannot be registered (RFC 2606, RFC 6761).
 const RESERVED_DOMAINS: [&str; 7] =
     ["example", "test", "invalid", "localhost", "example.com", "example.net", "example.org"];
 
-/// Returns a scan's User-Agent. `None` without a URL or without a contact, which is allowed only
-/// for the small internet.
+/// Returns a scan's User-Agent. `None` without a URL or a contact, which is allowed only for the
+/// small internet.
 ///
 /// # Errors
 /// Returns an error for the public internet if the URL or the contact is missing or cannot exist.
@@ -40,10 +36,11 @@ pub fn user_agent(
     Ok(Some(format!("{ROBOT} (+{site_url}{slash}{ROBOT_PAGE}; {contact})")))
 }
 
-/// Returns a crawling process's User-Agent. This is `own_user_agent` if given, and otherwise
-/// contains site and contact. `None` as for [`user_agent`].
+/// Returns a crawling process's User-Agent: `own_user_agent`, or one with site and contact. `None`
+/// as for [`user_agent`].
 ///
 /// # Errors
+///
 /// Returns an error for the public internet if this User-Agent does not tell site owners whom to
 /// contact.
 pub fn of_process(
@@ -59,7 +56,7 @@ pub fn of_process(
     Ok(Some(own.to_owned()))
 }
 
-/// Checks that a User-Agent contains a URL or an email address, and that each of them can exist.
+/// Checks that a User-Agent contains a URL or an email address, and that each can exist.
 ///
 /// # Errors
 /// Returns an error that names the invalid address, or reports that there is none.
@@ -84,20 +81,20 @@ pub fn check_user_agent(user_agent: &str) -> Result<(), OperationError> {
 fn missing(option: &str, variable: &str) -> OperationError {
     OperationError::usage(format!(
         "requests go to strangers' servers, and their owners must be able to find out who sends \
-         them: give {option} (or {variable}); both the site's address and a contact stand in the \
-         User-Agent and on the page about the robot. If all the sites are on a network of yours, \
-         --internet small needs neither, and requests nothing but addresses in --allow-range"
+         them: give {option} (or {variable}); the site's address and a contact appear in the \
+         User-Agent and on the page about the robot. If all sites are on your own network, \
+         --internet small needs neither, and only sends requests to addresses in --allow-range"
     ))
 }
 
 fn check(option: &str, given: &str, host: Option<String>) -> Result<(), OperationError> {
     let refused = |reason: &str| {
         OperationError::usage(format!(
-            "{option} {given}: {reason}; give one of your own, at which the owners of the sites \
-             that are asked can reach you"
+            "{option} {given}: {reason}; give one of your own, at which the owners of sites \
+             can reach you"
         ))
     };
-    let Some(host) = host else { return Err(refused("it names no host")) };
+    let Some(host) = host else { return Err(refused("it does not contain a host")) };
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     if host.parse::<IpAddr>().is_ok() || !host.contains('.') && !is_reserved(&host) {
         return Err(refused("it has no domain name"));

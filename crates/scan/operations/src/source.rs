@@ -1,20 +1,15 @@
-//! A scan's source, and its newest crawl or web graph. The source is Common Crawl's bucket, or
-//! another one with this layout.
-//!
-//! Common Crawl's index server lists crawls and web graphs. Another bucket may have a copy of these
-//! lists. Each crawl or graph also has a prefix. List and prefix may both appear before the needed
-//! file is published. A list that cannot be read at the moment does not count as missing.
+//! A scan's source, and its newest crawl or web graph. A crawl or graph may be listed before its
+//! files are published. A list that cannot be read at the moment does not count as missing.
 
 use std::sync::Arc;
 
 use everytab_storage::{StorageError, StorageErrorKind, Store, StoreSettings};
 
-/// The public bucket over HTTPS, which needs no AWS credentials.
+/// The public bucket over HTTPS.
 pub const PUBLIC_SOURCE: &str = "https://data.commoncrawl.org/";
-/// The server that publishes the lists of crawls and web graphs.
 const PUBLIC_LISTS: &str = "https://index.commoncrawl.org/";
-/// Maximum number of list entries to try, starting with the newest. One entry is added per month,
-/// and its files follow within days.
+/// At most this many list entries are tried. One entry is added per month, and its files follow
+/// within days.
 const MAX_TRIED: usize = 3;
 
 /// Opens a source. If `is_public`, an S3 bucket is opened without credentials.
@@ -26,7 +21,6 @@ pub async fn open(source: &str, is_public: bool) -> Result<Arc<dyn Store>, Stora
     everytab_storage::open(source, &settings).await
 }
 
-/// Why no names were found.
 pub(crate) enum NoNames {
     /// The source has neither the list nor prefixes, or denies access to them.
     Missing(StorageError),
@@ -34,8 +28,7 @@ pub(crate) enum NoNames {
     Unreadable(StorageError),
 }
 
-/// Reads the file `list` from the store. If the store is Common Crawl's public bucket over HTTPS,
-/// reads it from the index server instead.
+/// The lists of Common Crawl's public bucket are on its index server.
 pub(crate) async fn list_of(
     store: &dyn Store,
     is_public: bool,
@@ -49,9 +42,9 @@ pub(crate) async fn list_of(
     Ok(bytes.to_vec())
 }
 
-/// Returns the names that `names` selects from the prefixes below `prefix`. Call this after reading
-/// a list failed with the error `missing`. Returns this error, unless it means that the list is
-/// missing or access to it is denied.
+/// Call this after reading a list failed with `missing`. If the list does not exist or access to it
+/// is denied, returns the names that `names` finds in the prefixes below `prefix`. Any other
+/// `missing` is returned.
 pub(crate) async fn folders_below(
     store: &dyn Store,
     prefix: &str,
@@ -80,11 +73,8 @@ fn is_missing(error: &StorageError) -> bool {
     matches!(error.kind(), StorageErrorKind::NotFound | StorageErrorKind::Denied)
 }
 
-/// Returns the first entry in `names` whose file is in the bucket, or else the names that were
-/// tried.
-///
-/// # Errors
-/// Returns an error if the bucket cannot be read.
+/// Returns the first name whose file is in the bucket. If there is none, the inner error contains
+/// the names that were tried.
 pub(crate) async fn first_published(
     store: &dyn Store,
     names: Vec<String>,
@@ -101,7 +91,11 @@ pub(crate) async fn first_published(
         if is_published {
             return Ok(Ok(name));
         }
-        tracing::warn!(name, path, "its file is not published yet");
+        tracing::warn!(
+            name,
+            path,
+            "this entry's file is not published yet; trying the previous entry"
+        );
         late.push(name);
     }
     Ok(Err(late))

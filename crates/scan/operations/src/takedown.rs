@@ -1,14 +1,10 @@
-//! `takedown`: immediately removes hosts, or the tabs with a title or an icon, from a published
-//! site, without a database.
+//! `takedown`: immediately removes hosts, titles or icons from a published site, without a
+//! database.
 //!
-//! `everytab_jobs::removal` changes a scan's objects. This module handles the site's list of scans,
-//! the published manifest, the CDN, and the private list that excludes the hosts from later scans.
 //! A takedown also changes older scans' objects, because they can be fetched until `scan gc`, and
-//! `publish --force` may publish them again.
-//!
-//! Invariants: the private list is written first, and a scan that is being published reads it last,
-//! so that at least one of them removes the host. The manifest is replaced only if it has not
-//! changed since it was read. If a takedown is interrupted, a second run completes it.
+//! `publish --force` may publish them again. The private list is written first, and a scan that is
+//! being published reads it last, so that at least one of them removes the host. A second run
+//! completes an interrupted takedown.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,11 +35,10 @@ use uuid::Uuid;
 
 use crate::blocklist::Patterns;
 
-/// The beginning of all search files' paths, below a scan's prefix.
 const SEARCH_PATH: &str = "search/";
-/// Maximum number of name ranges whose search files are invalidated separately. For more ranges,
-/// one path invalidates all search files. CloudFront rejects a sixteenth path with a wildcard while
-/// fifteen are in progress, which takes minutes. One scan uses at most five of them.
+/// At most this many name ranges are invalidated separately. Above this limit, one path invalidates
+/// all search files, because CloudFront rejects a sixteenth path with a wildcard while fifteen are
+/// in progress.
 const MAX_RANGES_APART: usize = 2;
 
 /// The patterns to take down, and the site.
@@ -61,11 +56,12 @@ pub struct TakedownOptions {
     pub reason: Option<String>,
 }
 
-/// Takes down all tabs that match the patterns, and prints one line of data for each. Returns false
-/// if a pattern has no tab and was not taken down before. Also returns false if part of the site is
-/// damaged, so that a tab or its icon may remain. Notes report this.
+/// Takes down all tabs that match the patterns, and prints each. Returns false if a pattern has no
+/// tab and was not taken down before, or if part of the site is damaged, so that a tab or its icon
+/// may remain.
 ///
 /// # Errors
+///
 /// Returns an error if a store fails or does not hold a site.
 pub async fn take_down(
     options: TakedownOptions,
@@ -106,7 +102,7 @@ async fn take_down_from(
         }
         None => {
             sink.note(format_args!(
-                "without --private the next scan brings the hosts back; `blocklist add` too"
+                "without --private, the next scan publishes it again; `blocklist add` prevents this"
             ));
             BTreeSet::new()
         }
@@ -147,7 +143,6 @@ async fn take_down_from(
     Ok(TakenDown { is_found: missing == 0, is_whole })
 }
 
-/// Returns true if an object that is needed to find a scan's tabs is missing or damaged.
 fn cannot_be_searched(error: &OperationError) -> bool {
     error.causes().any(|cause| {
         matches!(cause.downcast_ref::<RemovalError>(), Some(RemovalError::NotUnderstood(_)))
@@ -164,13 +159,9 @@ struct Removed {
     map: RewrittenMap,
 }
 
-/// Where a scan's map is described.
 enum ScanMap<'a> {
-    /// In the published manifest.
     Live(&'a MapManifest),
-    /// In the scan's `map/index.json`, if this file is published.
     Indexed,
-    /// The published scan has no map.
     None,
 }
 
@@ -182,8 +173,7 @@ struct Takedown<'a> {
 }
 
 impl Takedown<'_> {
-    /// Removes the tabs from every scan in the site, starting with the published one. Returns false
-    /// if a scan cannot be searched, or one of its map tiles cannot be repainted.
+    /// Returns false if a scan cannot be searched, or one of its map tiles cannot be repainted.
     async fn remove(&self, needs_site: bool) -> Result<(Gone, bool), OperationError> {
         let (mut gone, mut is_whole) = (Gone::new(), true);
         let mut published = String::new();
@@ -217,7 +207,6 @@ impl Takedown<'_> {
         Ok((gone, is_whole))
     }
 
-    /// Returns false if map tiles are damaged, and reports them in a note.
     fn is_map_whole(&self, removed: &Removed) -> bool {
         let trouble = removed.map.trouble(&removed.prefix);
         if let Some(trouble) = &trouble {
@@ -228,12 +217,10 @@ impl Takedown<'_> {
 
     fn name_twins(&self, found: &FoundTabs) {
         for twin in &found.twins {
-            self.sink.note(format_args!("{twin} has a tab of its own; name it too if it is to go"));
+            self.sink.note(format_args!("{twin} has its own tab; to remove it, name it too"));
         }
     }
 
-    /// Removes the hosts from a scan's request files. If an interrupted run changed a file without
-    /// invalidating it in the CDN, the CDN serves the old file for a minute.
     async fn remove_requests(&self, prefix: &str) -> Result<(), OperationError> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
@@ -244,8 +231,7 @@ impl Takedown<'_> {
         self.invalidate(changed.into_iter().map(|key| format!("/{key}")).collect()).await
     }
 
-    /// Performs the first half of the removal. Afterwards, a page that reads the manifest does not
-    /// show the tabs.
+    /// After this, a page that reads the manifest does not show the tabs.
     async fn remove_tabs(&self) -> Result<Removed, OperationError> {
         let change = |before| self.without_tabs(before);
         let removed = self.site.update(MANIFEST, put_options(MANIFEST), change).await?;
@@ -255,7 +241,6 @@ impl Takedown<'_> {
         Ok(removed)
     }
 
-    /// Rewrites the bundles without the tabs, and creates a manifest that names the new bundles.
     async fn without_tabs(
         &self,
         before: Option<Tagged>,
@@ -277,7 +262,6 @@ impl Takedown<'_> {
         })
     }
 
-    /// Rewrites the bundles without the tabs, and the map tiles that show them, under new names.
     /// `name` returns the key of the object to read for a bundle.
     async fn rewrite(
         &self,
@@ -294,8 +278,8 @@ impl Takedown<'_> {
         };
         let rewritten = objects.rewrite(&found, [], name).await?;
         if !content.is_empty() {
-            // Correct the search files before the bundles, because a second run finds these tabs in
-            // their bundles.
+            // Correct the search files first, because a second run finds these tabs in their
+            // bundles.
             objects.correct_search(&found, &rewritten).await?;
         }
         // Write notes even for the live scan. If another scan goes live in between, this scan's map
@@ -309,12 +293,12 @@ impl Takedown<'_> {
         Ok(Removed { prefix: prefix.to_owned(), found, rewritten, map })
     }
 
-    /// Overwrites the old names of bundles and tiles too, and corrects the link pages. Returns
-    /// their paths.
+    /// Returns the paths to invalidate in the CDN.
     async fn overwrite_old(&self, removed: &Removed) -> Result<BTreeSet<String>, OperationError> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, &removed.prefix, &heartbeat);
-        // Must precede the bundles, by which a second run finds an excluded title or icon.
+        // Correct the link pages before the bundles, by which a second run finds an excluded title
+        // or icon.
         objects.correct_link_pages(&removed.rewritten).await?;
         let keys = objects.overwrite_old(&removed.rewritten).await?;
         // Publishing may have written a page from the old bundle in between.
@@ -333,15 +317,12 @@ impl Takedown<'_> {
         Ok(paths)
     }
 
-    /// Performs the second half of the removal: updates the positions of tabs in the search files,
-    /// and removes the hosts.
     async fn remove_lines(&self, removed: &Removed, gone: &mut Gone) -> Result<(), OperationError> {
         let Removed { prefix, found, rewritten, .. } = removed;
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
         let changed = objects.correct_search(found, rewritten).await?;
-        // Invalidate all these files, because an interrupted run may have changed one without doing
-        // so.
+        // Invalidate all these files, because an interrupted run may have changed one.
         let hosts = changed.iter().chain(&self.excluded.hosts.hostnames);
         let mut paths = search_paths(prefix, hosts.map(|host| range_of(host)).collect());
         if !rewritten.is_empty() {
@@ -358,8 +339,7 @@ impl Takedown<'_> {
         Ok(())
     }
 
-    /// Removes the tabs from a scan that is not published. Returns false if this scan's map tiles
-    /// are damaged.
+    /// Returns false if this scan's map tiles are damaged.
     async fn remove_from_older(
         &self,
         prefix: String,
@@ -392,7 +372,7 @@ impl Takedown<'_> {
             let settings = AwsSettings::default();
             let id = cdn::invalidate(distribution, &paths, &reference, &settings).await?;
             self.sink.note(format_args!(
-                "asked CloudFront {distribution} to forget {} paths ({id})",
+                "invalidating {} paths in CloudFront {distribution} ({id})",
                 paths.len()
             ));
         }
@@ -400,8 +380,6 @@ impl Takedown<'_> {
     }
 }
 
-/// Returns the paths to a scan's search files that CloudFront must invalidate after changes in
-/// these name ranges.
 fn search_paths(prefix: &str, ranges: BTreeSet<usize>) -> BTreeSet<String> {
     if ranges.len() > MAX_RANGES_APART {
         return BTreeSet::from([format!("/{prefix}{SEARCH_PATH}*")]);
@@ -422,7 +400,7 @@ fn manifest(site: &dyn Store, found: Option<&Tagged>) -> Result<Manifest, Operat
         .map_err(|error| OperationError::new(format!("the site at {}: {error}", site.url())))
 }
 
-/// Adds patterns to the private list. Returns those that were already on it.
+/// Returns the patterns that were already listed.
 pub(crate) async fn list_as_blocked(
     private: &str,
     patterns: &[(PatternKind, &str)],
@@ -433,7 +411,6 @@ pub(crate) async fn list_as_blocked(
     list_in(&*store, BLOCKLIST, patterns, reason, sink).await
 }
 
-/// Adds patterns to a list. Returns those that were already on it.
 pub(crate) async fn list_in(
     store: &dyn Store,
     key: &str,

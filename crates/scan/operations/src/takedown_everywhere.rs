@@ -1,10 +1,9 @@
-//! `takedown --everywhere`: removes hosts from everything that this project stores: all scans in
-//! the site, old versions of its objects, the archives, and the database's rows. Also writes the
-//! hosts next to the backups, so that `restore` excludes them.
+//! `takedown --everywhere`: removes hosts from everything that EveryTab stores: all scans in the
+//! site, old versions of its objects, the archives, and the database's rows. Also writes the hosts
+//! next to the backups, so that `restore` excludes them.
 //!
-//! Invariants: a scan's rows show which records belong to the host, so they are removed last. Every
-//! step can be repeated, so that a second run completes an interrupted takedown. A running scan
-//! keeps its rows and archive, and the takedown reports this and fails.
+//! A scan's rows show which records belong to the host, so they are removed last, and a second run
+//! completes an interrupted takedown. A running scan keeps its rows and archive.
 
 mod traces;
 
@@ -39,12 +38,10 @@ use crate::{
     takedown::{TakedownOptions, list_in, take_down_from_all},
 };
 
-/// The file next to a backup's `backup.json` with the hosts that `restore` must exclude, in the
-/// format of blocklist.txt.
+/// The file with the hosts that `restore` must exclude, in the format of blocklist.txt.
 pub(crate) const TAKEDOWNS: &str = "takedowns.txt";
-/// The object that marks a prefix as a backup.
 const BACKUP: &str = "backup.json";
-/// Number of old versions that are read concurrently.
+/// Old versions or request tables that are read concurrently.
 const CONCURRENT_READS: usize = 16;
 
 /// Options for `takedown --everywhere`.
@@ -58,11 +55,12 @@ pub struct EverywhereOptions {
     pub backups: Option<String>,
 }
 
-/// Removes hosts everywhere. Prints lines of data with the location, type and number of removed
-/// items. Returns false if a scan is running, so that its rows and archive remain. Also returns
-/// false if part of the site is damaged, so that a tab or its icon may remain.
+/// Removes hosts everywhere, and prints where items were removed. Returns false if a scan is
+/// running, so that its rows and archive remain, or if part of the site is damaged, so that a tab
+/// or its icon may remain.
 ///
 /// # Errors
+///
 /// Returns an error if a store or the database fails, or the patterns are not hostnames.
 pub async fn take_down_everywhere(
     options: EverywhereOptions,
@@ -71,7 +69,8 @@ pub async fn take_down_everywhere(
     let EverywhereOptions { takedown, database_url, backups } = options;
     if takedown.patterns.kind() != PatternKind::Hostname {
         return Err(OperationError::usage(
-            "--everywhere takes hostnames: take the pattern down, then each host that it names",
+            "--everywhere accepts only hostnames: take the pattern down without it, then each host \
+             that this prints",
         ));
     }
     let hosts = takedown.patterns.patterns().to_vec();
@@ -81,7 +80,7 @@ pub async fn take_down_everywhere(
     if let Some(url) = &backups {
         note_in_backups(url, &hosts, reason.as_deref(), sink).await?;
     } else {
-        sink.note(format_args!("without --backups a restored backup brings the hosts back"));
+        sink.note(format_args!("without --backups, restoring a backup restores the hosts"));
     }
     match &database_url {
         Some(url) => {
@@ -92,14 +91,14 @@ pub async fn take_down_everywhere(
             }
         }
         None => sink.note(format_args!(
-            "without --database-url rows and archives of scans stay as they are"
+            "without --database-url, the scans' rows and archives remain unchanged"
         )),
     }
     remove_old_versions(&*site, &hosts, sink).await?;
     Ok(is_whole)
 }
 
-/// Removes a host from all scans' archives and rows. Returns false if a scan is running.
+/// Returns false if a scan is running.
 async fn remove_from_scans(
     coordinator: &Coordinator,
     host: &str,
@@ -112,7 +111,7 @@ async fn remove_from_scans(
         if summary.state.is_open() {
             is_whole = false;
             sink.note(format_args!(
-                "scan {id} is running: `scan exclude {host}` now, and this again after its end"
+                "scan {id} is running: run `scan exclude {host}` now, and this command later"
             ));
             continue;
         }
@@ -132,14 +131,13 @@ async fn remove_from_scans(
             ))?,
             None => {
                 is_whole = false;
-                sink.note(format_args!("scan {id} runs again: run this after its end"));
+                sink.note(format_args!("scan {id} runs again: repeat this command after its end"));
             }
         }
     }
     Ok(is_whole)
 }
 
-/// Counts of a host's items in an archive.
 #[derive(Default)]
 struct InArchive {
     /// Records of the host's icons, and request tables with its requests.
@@ -148,7 +146,6 @@ struct InArchive {
     lines: u64,
 }
 
-/// Removes a host from its shards' archives.
 async fn remove_from_archive(
     url: &str,
     id: Uuid,
@@ -169,7 +166,7 @@ async fn remove_from_archive(
     let prefix = archive_prefix(id);
     let listed = match store.list_all(&prefix).await {
         Err(error) if error.is_not_found() => {
-            sink.note(format_args!("{url} is gone, and the archive of scan {id} with it"));
+            sink.note(format_args!("{url} no longer exists, so scan {id} has no archive"));
             return Ok(InArchive::default());
         }
         listed => listed?,
@@ -197,8 +194,7 @@ async fn remove_from_archive(
     }
     for &shard in shards {
         let part = search_part(id, shard);
-        // Edit the map part before the search part, because the host's search line shows where its
-        // icon is.
+        // Edit the map part first, because the host's search line shows where its icon is.
         if let Some(search) = store.get_tagged(&part).await? {
             let first = shard.saturating_mul(per_shard);
             let edit = |bytes: &bytes::Bytes| map_part_without(bytes, &search.bytes, host, first);
@@ -212,7 +208,6 @@ async fn remove_from_archive(
     Ok(removed)
 }
 
-/// Returns true if the table in an archive contains a request to the host.
 async fn table_has(store: &dyn Store, key: &str, host: &str) -> Result<bool, OperationError> {
     Ok(match read_table(store, key).await? {
         FoundTable::Table(table) => table_names(&table, host),
@@ -220,7 +215,6 @@ async fn table_has(store: &dyn Store, key: &str, host: &str) -> Result<bool, Ope
     })
 }
 
-/// Applies `edit` to an object if it exists. Returns the number of changes.
 async fn change(
     store: &dyn Store,
     key: &str,
@@ -236,8 +230,7 @@ async fn change(
     store.update(key, put_options(key), change).await
 }
 
-/// Removes old versions that contain a host. The store keeps an old version when an object is
-/// changed or deleted.
+/// The store keeps an old version when an object is changed or deleted.
 async fn remove_old_versions(
     store: &dyn Store,
     hosts: &[String],
@@ -254,7 +247,6 @@ async fn remove_old_versions(
     sink.data(format_args!("{url}\told versions\t{removed} of {looked}"))
 }
 
-/// Returns the version if it contains one of the hosts.
 async fn named_by(
     store: &dyn Store,
     old: &OldVersion,
@@ -266,7 +258,7 @@ async fn named_by(
         return Ok(Some(old.clone()));
     }
     let bytes = match store.get_version(old).await {
-        // A lifecycle rule has removed this version since.
+        // A lifecycle rule has removed this version.
         Err(error) if error.is_not_found() => return Ok(None),
         bytes => bytes?,
     };
@@ -274,7 +266,6 @@ async fn named_by(
     Ok(is_named.then(|| old.clone()))
 }
 
-/// Writes the hosts next to each backup below a URL.
 async fn note_in_backups(
     url: &str,
     hosts: &[String],
@@ -294,7 +285,7 @@ async fn note_in_backups(
         noted += 1;
         for host in hosts {
             sink.data(format_args!(
-                "{host}\tbackup {}/{folder}\tholds it still; restoring it removes it again",
+                "{host}\tbackup {}/{folder}\tstill contains it; restoring the backup removes it",
                 store.url()
             ))?;
         }
@@ -305,10 +296,6 @@ async fn note_in_backups(
     Ok(())
 }
 
-/// Returns the hosts that have been taken down since a backup was made.
-///
-/// # Errors
-/// Returns an error if the store fails.
 pub(crate) async fn noted_beside(backup: &dyn Store) -> Result<Vec<String>, OperationError> {
     let Some(note) = backup.get_tagged(TAKEDOWNS).await? else { return Ok(Vec::new()) };
     let text = String::from_utf8_lossy(&note.bytes);
@@ -316,11 +303,7 @@ pub(crate) async fn noted_beside(backup: &dyn Store) -> Result<Vec<String>, Oper
     Ok(listed.map(|(_, host)| host.to_owned()).collect())
 }
 
-/// Blocks the hosts that have been taken down since the backup, so that a restored database's live
-/// crawls do not request them.
-///
-/// # Errors
-/// Returns an error if the database fails.
+/// A restored database's live crawls must not request these hosts.
 pub(crate) async fn block_again(
     coordinator: &Coordinator,
     hosts: &[String],
@@ -331,10 +314,6 @@ pub(crate) async fn block_again(
     Ok(())
 }
 
-/// Removes the hosts that have been taken down since the backup from the restored data.
-///
-/// # Errors
-/// Returns an error if a store or the database fails.
 pub(crate) async fn take_down_again(
     hosts: &[String],
     site: &str,

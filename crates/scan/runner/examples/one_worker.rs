@@ -1,10 +1,6 @@
-//! Runs one worker on a scan's jobs, with a private Postgres, until the scan has finished.
-//!
-//! The scan's only index file does not exist. This job is therefore discarded, and the later jobs
-//! publish a site without tabs.
-//!
-//! `cargo run -p everytab-runner --example one_worker` starts this example, and `make test` runs
-//! it, too.
+//! Runs one worker on a scan's jobs, with a private Postgres, until the scan has finished: `cargo
+//! run -p everytab-runner --example one_worker`. The scan's only index file does not exist, so its
+//! job is discarded, and the later jobs publish a site without tabs.
 
 use std::{error::Error, fs, path::Path, sync::Arc};
 
@@ -17,7 +13,6 @@ use everytab_storage::StoreSettings;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-/// Migrates the database and starts a scan whose stores are directories below `folder`.
 async fn start_scan(url: &str, folder: &Path, digests: &Digests) -> Result<(), Box<dyn Error>> {
     let store = |name: &str| -> Result<String, Box<dyn Error>> {
         fs::create_dir(folder.join(name))?;
@@ -74,7 +69,7 @@ async fn work() -> Result<(), Box<dyn Error>> {
         bundle_jobs: 1,
         crawl_jobs: None,
     };
-    // A program sends `true` here to let the worker finish its leased jobs and stop.
+    // `true` here lets the worker finish its leased jobs and stop.
     let (_stop, stopped) = watch::channel(false);
     let end = run(coordinator.clone(), context, settings, stopped).await?;
     println!("{end:?}");

@@ -1,9 +1,5 @@
-//! Updates the exclusions of running scans while this worker fetches icons.
-//!
-//! Invariant: no request is sent based on a list that is older than a minute. A worker that cannot
-//! reach Postgres pauses its requests until it can. Requests in flight end by their own deadlines.
-//!
-//! This module does not depend on the kind of exclusions.
+//! Updates the exclusions of running scans. No request is sent based on a list that is older than a
+//! minute: a worker that cannot reach Postgres pauses its requests.
 
 use std::time::{Duration, Instant};
 
@@ -14,17 +10,16 @@ use tokio::time::timeout;
 
 use crate::metrics;
 
-/// Interval at which a worker that fetches icons polls exclusions. At this interval, 200 workers
-/// send at most 20 queries per second, and each query reads one row of an index.
+/// Interval at which a worker polls exclusions, so that 200 workers send at most 20 queries per
+/// second.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
 /// Time limit for one poll.
 const POLL_TIME: Duration = Duration::from_secs(5);
 /// Maximum age of a list before this worker pauses its requests.
 const MAX_AGE: Duration = Duration::from_secs(40);
-// When a list reaches this age, a poll may be in progress.
+// A poll may be in progress when a list reaches this age.
 const _: () = assert!(MAX_AGE.as_secs() + POLL_INTERVAL.as_secs() + POLL_TIME.as_secs() < 60);
 
-/// Polls until this future is dropped.
 pub(crate) async fn poll_exclusions(coordinator: Coordinator, context: Context) {
     let mut known_at = Instant::now();
     loop {

@@ -1,9 +1,5 @@
-//! This worker's share of the fleet's limits.
-//!
-//! Invariant: only this module sets the fetcher's rate, the sources' rate and the number of live
-//! workers.
-//!
-//! This module does not depend on leases.
+//! This worker's share of the fleet's limits. Only this module sets the fetcher's rate, the
+//! sources' rate and the number of live workers.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,14 +8,12 @@ use everytab_jobs::Context;
 
 use crate::metrics::instruments;
 
-/// The number of live workers that this worker assumes until it learns the real one. Its share is
-/// then too small, but only for a few seconds.
+/// Number of live workers that a worker assumes until it learns the real one. Its share is then too
+/// small for a few seconds.
 const ASSUMED_WORKERS: u32 = 200;
 
-/// The fleet's limits. Each live worker takes an equal share.
 pub(crate) struct FleetLimits {
     context: Context,
-    /// The number of live workers at the last renewal. 0 if unknown.
     live_workers: AtomicU32,
 }
 
@@ -28,13 +22,10 @@ impl FleetLimits {
         Self { context, live_workers: AtomicU32::new(0) }
     }
 
-    /// Returns the number of workers that share the fleet's limits. `None` if unknown.
     pub(crate) fn live_workers(&self) -> Option<u32> {
         Some(self.live_workers.load(Ordering::SeqCst)).filter(|workers| *workers > 0)
     }
 
-    /// Records the number of live workers from a renewal. If this renewed any lease, also records
-    /// the fleet's requests per second.
     pub(crate) fn renewed(&self, renewal: &Renewal) {
         let workers = renewal.live_workers;
         self.context.fetcher.share_addresses_with(usize::try_from(workers).unwrap_or(usize::MAX));
@@ -45,8 +36,6 @@ impl FleetLimits {
         }
     }
 
-    /// Sets the fleet's limits on requests per second, to sites and to the source. `None` removes a
-    /// limit. While the number of workers is unknown, this worker takes a small share.
     pub(crate) fn set_rates(&self, rate: Option<i32>, archive_rate: Option<i32>) {
         let workers = f64::from(self.live_workers().unwrap_or(ASSUMED_WORKERS).max(1));
         let share = |rate: Option<i32>| rate.map(|rate| f64::from(rate.max(1)) / workers);
@@ -54,8 +43,7 @@ impl FleetLimits {
         self.context.allow_source_requests(share(archive_rate));
     }
 
-    /// Forgets the number of live workers, because a worker without a lease does not learn when it
-    /// changes.
+    /// A worker without a lease does not learn when the number changes.
     pub(crate) fn forget_live_workers(&self) {
         self.live_workers.store(0, Ordering::SeqCst);
     }

@@ -1,9 +1,5 @@
-//! The item journal of a job in poison-item isolation, stored in Postgres.
-//!
-//! Invariant: a checkpoint returns only after Postgres has recorded the item under the lease's
-//! fence.
-//!
-//! This module does not depend on the meaning of items.
+//! The item journal of a job in poison-item isolation, in Postgres. A checkpoint returns only after
+//! Postgres has recorded the item under the lease's fence.
 
 use std::collections::HashMap;
 
@@ -13,7 +9,6 @@ use futures_util::future::BoxFuture;
 
 use crate::leases::LeaseTrust;
 
-/// One job's journal under one lease.
 pub(crate) struct PostgresJournal {
     coordinator: Coordinator,
     fence: Fence,
@@ -23,10 +18,6 @@ pub(crate) struct PostgresJournal {
 }
 
 impl PostgresJournal {
-    /// Loads the items that were in progress when earlier processes died while performing this job.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub(crate) async fn load(
         coordinator: &Coordinator,
         fence: Fence,
@@ -44,7 +35,6 @@ impl PostgresJournal {
         let until = self.trusted.until();
         match self.coordinator.checkpoint_item(self.fence, item, until).await {
             Ok(true) => self.heartbeat.beat(),
-            // The lease is lost, so the job is about to be aborted.
             Ok(false) => std::future::pending().await,
             Err(error) => {
                 tracing::warn!(%error, item, "cannot checkpoint the item; it is not handled");

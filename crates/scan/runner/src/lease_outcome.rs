@@ -1,30 +1,20 @@
-//! The results of leases, as named in the log, the traces and the metric `everytab.jobs.ended`.
+//! The results of leases, as named in logs, traces and the metric `everytab.jobs.ended`.
 
-/// The result of a job's lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseOutcome {
-    /// The job's rows and its completion are committed.
     Recorded,
-    /// An earlier call has already committed them, but its reply was lost.
+    /// An earlier call has already recorded the results, but its reply was lost.
     AlreadyRecorded,
-    /// The lease was lost, so nothing was written.
     Lost,
-    /// The job failed, and will be retried.
     Retry,
-    /// The job failed permanently.
     Discarded,
-    /// The lease was released without counting an attempt.
     Released,
-    /// The lease could not be renewed in time.
     Expired,
-    /// The job made no progress, so its lease is no longer renewed.
     Stalled,
-    /// Postgres did not respond, so this lease will expire.
     Unknown,
 }
 
 impl LeaseOutcome {
-    /// All outcomes, in the order of docs/metrics.md.
     pub(crate) const ALL: [Self; 9] = [
         Self::Recorded,
         Self::AlreadyRecorded,
@@ -51,7 +41,6 @@ impl LeaseOutcome {
         }
     }
 
-    /// Returns whether a trace shows the job as failed.
     pub(crate) fn is_failure(self) -> bool {
         match self {
             Self::Recorded | Self::AlreadyRecorded | Self::Released => false,

@@ -1,8 +1,5 @@
-//! The leases that a worker holds. They are renewed together, and each is trusted for most of its
-//! time.
-//!
-//! Invariant: a lease is renewed only while its job makes progress. This module does not depend on
-//! the jobs' work.
+//! The leases that a worker holds. They are renewed together, and only while their jobs make
+//! progress.
 
 use std::{
     collections::HashMap,
@@ -17,29 +14,23 @@ use tokio::sync::watch;
 
 use crate::{fleet_limits::FleetLimits, lease_outcome::LeaseOutcome, metrics};
 
-/// Number of renewals per lease duration. Two may fail before the lease expires.
+/// Number of renewals per lease duration if none fails. A failed renewal is retried sooner.
 const RENEWALS_PER_LEASE: u32 = 3;
-/// Divisor of the margin by which a worker stops before its lease expires, so that it stops before
-/// Postgres may lease the job to another worker. The call's latency and the drift between the
-/// clocks are far below this tenth.
+/// Divisor of the margin by which a worker stops before its lease expires. The call's latency and
+/// the drift between the clocks are far below this tenth.
 const TRUST_MARGIN_DIVISOR: u32 = 10;
 const _: () = assert!(RENEWALS_PER_LEASE >= 2);
 
-/// Why a job is aborted from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseEnd {
     /// A renewal did not return this lease, so another worker may have it.
     Lost,
-    /// The lease could not be renewed in time.
     Expired,
-    /// The worker is draining, and releases the lease.
     Released,
-    /// The job made no progress for too long.
     Stalled,
 }
 
 impl LeaseEnd {
-    /// Returns the outcome in metrics for this end.
     pub(crate) fn outcome(self) -> LeaseOutcome {
         match self {
             Self::Lost => LeaseOutcome::Lost,
@@ -49,7 +40,6 @@ impl LeaseEnd {
         }
     }
 
-    /// Returns the reason for the log and for the event in Postgres.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Lost => "the lease was lost",
@@ -72,12 +62,10 @@ struct TrustState {
 pub(crate) struct LeaseTrust(watch::Receiver<TrustState>);
 
 impl LeaseTrust {
-    /// Returns the time until which the lease may currently be trusted.
     pub(crate) fn until(&self) -> Instant {
         self.0.borrow().until
     }
 
-    /// Waits until the job must stop, and returns the reason.
     pub(crate) async fn ended(&mut self) -> LeaseEnd {
         loop {
             let TrustState { until, end } = *self.0.borrow_and_update();
@@ -96,17 +84,14 @@ impl LeaseTrust {
 
 struct HeldLease {
     length: Duration,
-    /// Whether the job's scan has a rate limit that workers share.
     is_limited: bool,
     state: watch::Sender<TrustState>,
     heartbeat: Heartbeat,
-    /// The heartbeat's last count, and the time when it last grew.
     last_count: u64,
     moved_at: Instant,
 }
 
 impl HeldLease {
-    /// Returns whether the job has made progress within `stall_limit`.
     fn is_alive(&mut self, now: Instant, stall_limit: Duration) -> bool {
         let count = self.heartbeat.count();
         if count != self.last_count {
@@ -134,7 +119,6 @@ impl Leases {
         Self { coordinator, worker_id, stall_limit, held: Mutex::default(), fleet_limits }
     }
 
-    /// Starts renewing a lease, and applies its rate limits.
     pub(super) fn add(&self, lease: &Lease, heartbeat: Heartbeat) -> LeaseTrust {
         self.fleet_limits.set_rates(lease.rate, lease.archive_rate);
         let now = Instant::now();
@@ -155,14 +139,12 @@ impl Leases {
         }
     }
 
-    /// Aborts every job, so that its lease is released.
     pub(crate) fn release_all(&self) {
         for held in self.held.lock().values() {
             held.state.send_modify(|state| state.end = state.end.or(Some(LeaseEnd::Released)));
         }
     }
 
-    /// Renews all leases whenever a third of the shortest lease duration has passed.
     pub(super) async fn renew_repeatedly(self: Arc<Self>) {
         loop {
             let shortest = self.held.lock().values().map(|held| held.length).min();
@@ -174,8 +156,7 @@ impl Leases {
         }
     }
 
-    /// Returns true if a lease has used a third of its time, or if this worker does not know its
-    /// share of a rate limit yet.
+    /// A lease is also due if this worker does not know its share of a rate limit yet.
     fn is_due(&self) -> bool {
         let now = Instant::now();
         let is_unknown = self.fleet_limits.live_workers().is_none();
@@ -188,7 +169,6 @@ impl Leases {
         })
     }
 
-    /// Returns the leases to renew. Aborts jobs that made no progress.
     fn alive(&self, now: Instant) -> Vec<Fence> {
         let mut alive = Vec::new();
         for (fence, held) in self.held.lock().iter_mut() {
@@ -225,7 +205,6 @@ impl Leases {
     }
 }
 
-/// Returns how long this worker trusts a lease, which is a little less than Postgres grants.
 fn trusted(length: Duration) -> Duration {
     length - length / TRUST_MARGIN_DIVISOR
 }

@@ -1,11 +1,5 @@
-//! A worker's loop: lease, heartbeat, perform, complete.
-//!
-//! [`run`] leases jobs from Postgres until the work is done or the worker is told to stop. Each job
-//! is performed in its own task, and its lease is renewed while it makes progress.
-//!
-//! This crate does not depend on how jobs work.
-//!
-//! `examples/one_worker.rs` shows a worker from its start to the end of a scan.
+//! A worker's loop. [`run`] leases jobs from Postgres until the work is done or the worker is told
+//! to stop. `examples/one_worker.rs` shows a worker from its start to the end of a scan.
 
 mod exclusion_poll;
 mod fleet_limits;

@@ -1,7 +1,5 @@
-//! The runner's OpenTelemetry instruments.
-//!
-//! Invariant: labels take their values from closed lists, so that the number of series is bounded.
-//! This module does not depend on the exporter that reads the instruments.
+//! The runner's OpenTelemetry instruments. Labels take their values from closed lists, so that the
+//! number of series is bounded.
 
 use std::{
     sync::OnceLock,
@@ -46,18 +44,16 @@ instruments! { Instruments METRICS
          rejects requests";
 }
 
-/// The timed coordinator calls.
 const CALLS: [&str; 7] = ["lease", "renew", "complete", "retry", "discard", "release", "progress"];
 
 static INSTRUMENTS: OnceLock<Instruments> = OnceLock::new();
 
-/// Returns the runner's instruments. The first call uses the global meter provider set by then.
+/// The first call uses the global meter provider set by then.
 pub(crate) fn instruments() -> &'static Instruments {
     INSTRUMENTS.get_or_init(|| Instruments::new(&global::meter("everytab")))
 }
 
-/// Adds 0 to every counter series for these job kinds. If a series did not exist before its first
-/// event, rate queries would miss this event.
+/// If a counter series did not exist before its first event, rate queries would miss this event.
 pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
     let instruments = instruments();
     for kind in kinds {
@@ -81,7 +77,6 @@ pub(crate) fn begin_at_zero(kinds: &[JobKind]) {
     instruments.fleet_workers.record(0, &[]);
 }
 
-/// Times a coordinator call, one of [`CALLS`].
 pub(crate) async fn call<T, E>(
     name: &'static str,
     call: impl Future<Output = Result<T, E>>,
@@ -96,17 +91,14 @@ pub(crate) async fn call<T, E>(
     answer
 }
 
-/// Records the end of a job's lease, and the time that the lease took.
 pub(crate) fn job_ended(kind: JobKind, outcome: LeaseOutcome, took: Duration) {
     let kind = label("kind", kind.as_str());
     instruments().job_duration.record(took.as_secs_f64(), std::slice::from_ref(&kind));
     instruments().jobs_ended.add(1, &[kind, label("result", outcome.as_str())]);
 }
 
-/// Records the outcomes of a job's inputs, after its completion is committed.
 pub(crate) fn items_recorded<'a>(kind: JobKind, outcomes: impl Iterator<Item = (&'a str, u64)>) {
     for (outcome, amount) in outcomes {
-        // Each job kind has a closed list of outcomes.
         let labels = [label("kind", kind.as_str()), KeyValue::new("outcome", outcome.to_owned())];
         instruments().items.add(amount, &labels);
     }

@@ -1,8 +1,5 @@
-//! Handles one lease: loads and performs its job, and ends the lease with one call to Postgres.
-//!
-//! Invariant: every lease expires or is ended by exactly one call, even if its job panics or hangs.
-//!
-//! This module does not depend on other jobs that run concurrently.
+//! Handles one lease: loads and performs its job. Every lease expires or is ended by exactly one
+//! call to Postgres, even if its job panics or hangs.
 
 use std::{
     sync::Arc,
@@ -25,24 +22,22 @@ use crate::{
 /// Maximum time in which an aborted job must stop.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A job's result, for the worker's loop.
 pub(crate) enum JobEnd {
-    /// The job failed or its lease ended, and the worker continues normally.
     Ended,
-    /// The job was completed.
     Completed,
-    /// A store does not serve the job, which was released. The duration is the lease's duration.
-    Outage { outage: Box<StoreOutage>, lease: Duration },
-    /// This host, its network or its resolver failed during the job.
+    /// A store does not serve the job, which was released. `lease` is the lease's duration.
+    Outage {
+        outage: Box<StoreOutage>,
+        lease: Duration,
+    },
     LocalFailure,
-    /// The job was released for a reason that this worker cannot change. Examples are missing
-    /// resources, a slow or locked Postgres, or a database with another schema version.
+    /// The job was released for a reason that this worker cannot change, such as missing resources,
+    /// a slow or locked Postgres, or another schema version.
     Released,
     /// The job made no progress, and may be stuck permanently.
     Stalled,
 }
 
-/// Creates a job's span, which identifies the job on each log line and in its trace.
 fn span_of(lease: &Lease) -> Span {
     let has_shard = lease.kind.works_on_a_shard();
     let is_of_crawl = JobKind::OF_CRAWLS.contains(&lease.kind);
@@ -60,23 +55,18 @@ fn span_of(lease: &Lease) -> Span {
     )
 }
 
-/// The code that performs a lease's job.
 pub(crate) enum JobSource {
-    /// The jobs of scans, with the resources that they use.
     Scan(Context),
-    /// The job set of another product.
     Set(Arc<dyn JobSet>),
 }
 
-/// A loaded job, which can be performed without its lease.
 enum LoadedJob {
     Scan(Context, Box<ScanAssignment>),
     OfSet(Arc<dyn JobSet>, AssignedJob, Heartbeat),
 }
 
 impl JobSource {
-    /// Loads a lease's assignment. If several workers have crashed during a scan's job, this job is
-    /// performed in isolation.
+    /// If several workers have crashed during a scan's job, this job is performed in isolation.
     async fn load(
         self,
         coordinator: &Coordinator,
@@ -115,7 +105,6 @@ impl LoadedJob {
     }
 }
 
-/// Performs a lease's job, and ends the lease according to the result.
 pub(crate) async fn perform_lease(
     coordinator: &Coordinator,
     source: JobSource,
@@ -131,7 +120,7 @@ pub(crate) async fn perform_lease(
         let loaded = source.load(&coordinator, &lease, trusted.clone(), heartbeat).await;
         async move { loaded?.perform(&coordinator).await }
     };
-    // Spawn a separate task, so that a panic ends only the job and this function keeps the lease.
+    // A panic in the separate task ends only the job, and this function keeps the lease.
     let mut work = tokio::spawn(work.instrument(span.clone()));
     let result = tokio::select! {
         done = &mut work => done.unwrap_or_else(|error| {
@@ -139,8 +128,8 @@ pub(crate) async fn perform_lease(
         }),
         end = trusted.ended() => {
             work.abort();
-            // The job must not write anything after its lease is released. A job that never awaits
-            // cannot be aborted.
+            // The job must not write after its lease is released. A job that never awaits cannot be
+            // aborted.
             let is_stuck = tokio::time::timeout(ABORT_TIMEOUT, work).await.is_err();
             let reason = end.as_str();
             let outcome = end.outcome();
@@ -176,17 +165,12 @@ pub(crate) async fn perform_lease(
     job_end
 }
 
-/// The end of a finished job's lease.
 struct EndedLease {
-    /// The coordinator call that ended the lease.
     call: &'static str,
-    /// The lease's outcome, or why Postgres did not report it.
     result: Result<LeaseOutcome, Error>,
-    /// The job's result, for the worker's loop.
     job_end: JobEnd,
 }
 
-/// Ends a lease with the call that matches the job's result.
 async fn end_lease(
     coordinator: &Coordinator,
     lease: Lease,

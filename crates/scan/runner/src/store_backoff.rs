@@ -1,15 +1,11 @@
 //! Pauses the jobs that need an unavailable store until this store responds.
 //!
-//! While a store is unavailable, a separate task requests its canary, with growing pauses. When the
-//! store responds, the worker leases one job of each kind that needs it. The worker leases more of
-//! them after one has been completed. If that job fails because of the store again, the pause is
-//! longer than last time.
+//! A separate task requests the store's canary, with growing pauses. When the store responds, the
+//! worker leases one job of each kind that needs it, and more after one has been completed.
 //!
-//! A store without one scan's token may be the right store for another scan, and the first scan's
-//! store may never return. Therefore, after the maximum pause, this worker leases a job even if the
-//! token is missing. Each job checks for its own scan's token.
-//!
-//! This module does not depend on Postgres, or on the contents of stores.
+//! A store without one scan's token may be the right store for another scan. Therefore, after the
+//! maximum pause, this worker leases a job even if the token is missing. Each job checks for its
+//! own scan's token.
 
 use std::{
     collections::HashMap,
@@ -26,20 +22,18 @@ use tokio::{sync::Notify, task::JoinHandle};
 
 use crate::metrics::{instruments, label};
 
-/// Divisor of the lease duration for the first pause. For 5 minutes, this pause is 5 s.
+/// Divisor of the lease duration for the first pause, which is 5 s for a lease of 5 minutes.
 const FIRST_PAUSE_DIVISOR: u32 = 60;
-/// Maximum pause as a multiple of the first. This is two minutes, so that a store that responds
-/// again after hours is used within minutes.
+/// Maximum pause as a multiple of the first, so that a store that responds again after hours is
+/// used within minutes.
 const MAX_PAUSE_FACTOR: u32 = 24;
 
-/// Returns a random duration between half of `pause` and all of it, so that workers do not send
-/// requests in step.
+/// Returns a random pause, so that workers do not send requests in step.
 pub(crate) fn jittered(pause: Duration) -> Duration {
     let random = f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX);
     pause.mul_f64(0.5 + random / 2.0)
 }
 
-/// The stores that this worker waits for.
 pub(crate) struct StoreBackoff {
     context: Context,
     backoffs: HashMap<ScanStore, Backoff>,
@@ -47,7 +41,6 @@ pub(crate) struct StoreBackoff {
 }
 
 struct Backoff {
-    /// Outages since a job that needs this store was last completed.
     outages: u32,
     is_available: Arc<AtomicBool>,
     polling: JoinHandle<()>,
@@ -64,8 +57,6 @@ impl StoreBackoff {
         Self { context, backoffs: HashMap::new(), became_available: Arc::default() }
     }
 
-    /// Starts waiting for a store, unless this worker already does. `lease` is the lease duration
-    /// of the job that detected the outage.
     pub(crate) fn begin(&mut self, outage: StoreOutage, lease: Duration) {
         let store = outage.store;
         let known = self.backoffs.get(&store);
@@ -90,21 +81,19 @@ impl StoreBackoff {
         self.backoffs.insert(store, Backoff { outages, is_available, polling });
     }
 
-    /// Returns the maximum number of concurrent jobs of this kind at the moment.
     pub(crate) fn most(&self, kind: JobKind) -> usize {
         let needed = self.backoffs.iter().filter(|(store, _)| store.kinds().contains(&kind));
         let most = |backoff: &Backoff| usize::from(backoff.is_available.load(Ordering::SeqCst));
         needed.map(|(_, backoff)| most(backoff)).min().unwrap_or(usize::MAX)
     }
 
-    /// Handles a job's completion, which shows that the stores for its kind are available.
+    /// A completed job shows that the stores for its kind are available.
     pub(crate) fn completed(&mut self, kind: JobKind) {
         self.backoffs.retain(|store, backoff| {
             !store.kinds().contains(&kind) || !backoff.is_available.load(Ordering::SeqCst)
         });
     }
 
-    /// Waits until a store responds again.
     pub(crate) fn store_available(&self) -> impl Future<Output = ()> + use<> {
         let became_available = Arc::clone(&self.became_available);
         async move { became_available.notified().await }

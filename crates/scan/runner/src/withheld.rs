@@ -1,16 +1,14 @@
 //! Logs the jobs that a worker does not get because its digests differ from those that a run
-//! requires. Without this log, the worker would only seem idle.
+//! requires.
 
 use everytab_coordinator::{Coordinator, Digests, WithheldRun};
 
-/// The runs that were logged last, so that they are not logged twice.
 #[derive(Debug, Default)]
 pub(crate) struct WithheldLog {
     logged: Vec<WithheldRun>,
 }
 
 impl WithheldLog {
-    /// Queries Postgres for runs that require other digests, and logs them if they changed.
     pub(crate) async fn refresh(&mut self, coordinator: &Coordinator, digests: &Digests) {
         let runs = match coordinator.withheld_runs(digests).await {
             Ok(runs) if runs == self.logged => return,

@@ -1,7 +1,4 @@
-//! A worker's loop, which leases jobs, performs each in a task, and waits while there are none.
-//!
-//! This module knows the kinds of jobs, and how many jobs of each kind may run concurrently. It
-//! does not depend on how jobs work.
+//! A worker's loop: leases jobs, and performs each in a task.
 
 use std::{
     collections::HashMap,
@@ -35,34 +32,31 @@ use crate::{
 /// Default maximum time for a drain. A spot notice gives two minutes.
 pub const DRAIN: Duration = Duration::from_secs(90);
 /// If a job makes no progress for this long, its lease is no longer renewed. This exceeds any
-/// single wait in a job. The longest wait is for a server's Retry-After, up to a minute.
+/// single wait in a job, such as for a server's Retry-After.
 pub const STALL_LIMIT: Duration = Duration::from_secs(5 * 60);
 const _: () = assert!(STALL_LIMIT.as_secs() >= 3 * 60);
 
-/// Number of leases per call, because further leases would only wait here while other workers are
-/// idle.
+/// Number of leases per call. More leases would only wait here while other workers are idle.
 const LEASES_PER_CALL: u32 = 1;
-/// Number of incremental lease calls, which start at a cursor, between two calls that check all
-/// jobs and sweep expired leases.
+/// Number of lease calls that start at a cursor, between two calls that check all jobs and sweep
+/// expired leases.
 const INCREMENTAL_SCANS: u32 = 20;
-/// Initial wait of an idle worker before its next lease call. This wait doubles each time, up to
-/// [`MAX_IDLE`].
+/// Initial wait of an idle worker, which doubles each time, up to [`MAX_IDLE`].
 const MIN_IDLE: Duration = Duration::from_millis(200);
-/// Maximum wait of an idle worker. At this wait, 200 idle workers send far fewer than 100 queries
-/// per second.
+/// Maximum wait of an idle worker. 200 idle workers then send far fewer than 100 queries per
+/// second.
 const MAX_IDLE: Duration = Duration::from_secs(8);
 const _: () = assert!(MIN_IDLE.as_millis() <= MAX_IDLE.as_millis());
 /// Interval at which a worker with all its requests in flight checks for room.
 const CAPACITY_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a worker pauses leases for a job kind after releasing such a job. It does so if it
-/// lacks resources, or if the database has another schema, is locked or does not respond.
+/// How long a worker pauses leases for a job kind after releasing such a job, because it lacks
+/// resources, or the database has another schema, is locked or does not respond.
 const RELEASE_PAUSE: Duration = Duration::from_secs(5);
-/// How long a worker pauses icon jobs after its network or its resolver failed, before it checks
-/// both.
+/// How long a worker pauses icon jobs after its network or its resolver failed.
 const NETWORK_PAUSE: Duration = Duration::from_secs(3);
 
 /// Returns the name under which this process holds leases: `<host>:<process>:<random>`, up to 40
-/// characters and unique.
+/// characters.
 pub fn worker_id() -> String {
     static NAME: OnceLock<String> = OnceLock::new();
     let make = || {
@@ -81,8 +75,7 @@ pub struct WorkerSettings {
     pub worker_id: String,
     /// The job kinds that the worker leases.
     pub kinds: Vec<JobKind>,
-    /// Digests of the worker's code. Its jobs' output depends on this code in addition to the
-    /// input.
+    /// Digests of the parts of the worker's code that affect its jobs' output.
     pub digests: Digests,
     /// Whether the worker exits when the scan has finished.
     pub exit_when_done: bool,
@@ -170,7 +163,6 @@ struct Worker {
     has_logged_idle: bool,
     withheld: WithheldLog,
     cursors: LeaseCursors,
-    /// Number of incremental scans for jobs before the next full one.
     scans_before_full: u32,
     has_stalled: bool,
 }
@@ -185,7 +177,7 @@ impl Worker {
             if self.has_stalled {
                 return Ok(WorkerEnd::Stalled);
             }
-            // A drain interrupts this check, because an unresponsive resolver delays it.
+            // An unresponsive resolver must not delay a drain.
             tokio::select! {
                 () = self.recheck_network() => {}
                 _ = stop.wait_for(|stop| *stop) => continue,
@@ -228,7 +220,6 @@ impl Worker {
         }
     }
 
-    /// Returns the kinds with room for another job.
     fn free_kinds(&self) -> Vec<JobKind> {
         let icons_paused = self.icons_paused_until.is_some();
         let in_flight = self.context.fetcher.in_flight().limit;
@@ -256,15 +247,13 @@ impl Worker {
         self.settings.kinds.iter().copied().filter(free).collect()
     }
 
-    /// Returns true if a job of this kind has not handled its first item yet. Until then, the
-    /// permits that it will take look free. Another lease would then only withhold a job from an
-    /// idle worker.
+    /// Until a job has handled its first item, its permits look free, and another lease would only
+    /// withhold a job from an idle worker.
     fn is_starting(&self, kind: JobKind) -> bool {
         self.busy.values().any(|(busy, heartbeat)| *busy == kind && heartbeat.count() == 0)
     }
 
-    /// Leases a job with an incremental scan. Uses a full scan periodically, and after a scan that
-    /// found nothing.
+    /// A full scan is used periodically, and after a call that found nothing.
     async fn lease(&mut self, kinds: &[JobKind]) -> Result<Vec<Lease>, Error> {
         let WorkerSettings { worker_id, digests, .. } = &self.settings;
         let is_full_scan = self.scans_before_full == 0;
@@ -282,9 +271,8 @@ impl Worker {
         Ok(leases)
     }
 
-    /// Returns how the work ended if there is nothing left to wait for. Only the scans' counters
-    /// decide this. An empty reply to a lease call does not, because other workers may finish a
-    /// scan while this one may not lease (`may_lease` is false).
+    /// Only the scans' counters decide this, because other workers may finish a scan while this one
+    /// may not lease (`may_lease` is false).
     async fn has_finished(&mut self, may_lease: bool) -> Result<Option<WorkerEnd>, Error> {
         let works_elsewhere = self.settings.is_working_elsewhere.load(Ordering::Relaxed);
         let is_idle = may_lease && !self.has_logged_idle && !works_elsewhere;
@@ -321,12 +309,10 @@ impl Worker {
         })
     }
 
-    /// Returns true if this worker leases jobs of scans, which may be started later.
     fn takes_scans(&self) -> bool {
         self.settings.kinds.iter().any(|kind| JobKind::OF_SCANS.contains(kind))
     }
 
-    /// Returns the code that performs jobs of this kind.
     fn source_of(&self, kind: JobKind) -> JobSource {
         let is_of_crawls = JobKind::OF_CRAWLS.contains(&kind);
         let jobs = self.settings.crawl_jobs.as_ref().filter(|_| is_of_crawls);
@@ -362,7 +348,6 @@ impl Worker {
 
     fn handle_end(&mut self, ended: Result<(Id, JobEnd), JoinError>) {
         let (id, ended) = ended.unwrap_or_else(|error| {
-            // The job's lease will expire.
             tracing::error!(%error, "a job's task panicked");
             (error.id(), JobEnd::Ended)
         });
@@ -390,8 +375,6 @@ impl Worker {
         }
     }
 
-    /// After this host's network or resolver failed, leases no icon jobs until a check shows that
-    /// both work.
     async fn recheck_network(&mut self) {
         if self.icons_paused_until.is_none_or(|until| Instant::now() < until) {
             return;
@@ -410,7 +393,6 @@ impl Worker {
         }
     }
 
-    /// Waits for the running jobs. Releases those that exceed the drain time.
     async fn drain(&mut self) {
         if self.running.is_empty() {
             return;
@@ -425,8 +407,7 @@ impl Worker {
     }
 }
 
-/// Waits until another shard's requests fit into the limit. Without this, free permits would remain
-/// unused during a pause.
+/// Without this wait, free permits would remain unused during a pause.
 async fn room_for_requests(fetcher: Fetcher) {
     if fetcher.has_room() {
         return std::future::pending().await;

@@ -2,10 +2,9 @@
 //!
 //!     with-postgres [--dir DIR] [--] COMMAND [ARGUMENT...]
 //!
-//! The command gets the superuser's URL in `EVERYTAB_TEST_DATABASE_URL`. This program exits with
-//! the command's exit code. Without `--dir` the server is for tests: it is not durable, and is
-//! deleted at the end. With `--dir`, this program uses the cluster in DIR and keeps it. For
-//! example, this inspects a cluster: `with-postgres --dir DIR sh -c 'psql
+//! The command gets the superuser's URL in `EVERYTAB_TEST_DATABASE_URL`. Without `--dir` the server
+//! is for tests: it is not durable, and is deleted at the end. With `--dir`, this program uses the
+//! cluster in DIR and keeps it. For example: `with-postgres --dir DIR sh -c 'psql
 //! "$EVERYTAB_TEST_DATABASE_URL"'`.
 
 use std::{
@@ -43,7 +42,6 @@ fn main() -> ExitCode {
     }
     match status {
         Ok(status) => {
-            // A signal is reported as in a shell: 128 plus its number.
             let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
             ExitCode::from(u8::try_from(code).unwrap_or(1))
         }

@@ -23,14 +23,14 @@ struct Arguments {
     /// Icon URLs.
     #[arg(long, global = true, default_value_t = 200_000)]
     urls: usize,
-    /// Addresses that the hosts live on, their sizes by Zipf's law.
+    /// Addresses that the hosts share. The number of hosts per address follows Zipf's law.
     #[arg(long, global = true, default_value_t = 4_000)]
     addresses: usize,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Print every URL, a line each.
+    /// Print every URL, one per line.
     List,
     /// Print how the URLs behave, as JSON.
     Expect,

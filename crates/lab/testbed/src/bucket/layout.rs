@@ -1,5 +1,5 @@
-//! The files that list crawls and their files: `crawl-data/CRAWL/*.paths.gz`, and the directory
-//! with crawl indexes.
+//! The files that list crawls and their files: `crawl-data/CRAWL/*.paths.gz`, and a directory
+//! for each crawl in `cc-index/collections`.
 
 use std::{
     fs::{self, File},
@@ -11,7 +11,6 @@ use flate2::{Compression, GzBuilder};
 
 use crate::error::TestbedError;
 
-/// Writes `crawl-data/CRAWL/LIST.paths.gz`, which contains one object name per line.
 pub(crate) fn write_paths(
     bucket: &Path,
     crawl: &str,
@@ -22,7 +21,7 @@ pub(crate) fn write_paths(
     fs::create_dir_all(&folder).map_err(TestbedError::file(&folder))?;
     let path = folder.join(format!("{list}.paths.gz"));
     let write = || -> std::io::Result<()> {
-        // The gzip header has neither a time nor a name, so that equal lists give equal bytes.
+        // The header has no time and no name, so that equal lists give equal bytes.
         let mut gzip = GzBuilder::new().mtime(0).write(File::create(&path)?, Compression::new(6));
         for name in names {
             writeln!(gzip, "{name}")?;
@@ -32,9 +31,8 @@ pub(crate) fn write_paths(
     write().map_err(TestbedError::file(&path))
 }
 
-/// Writes `cc-index/collections/CRAWL/metadata.yaml`. These directories show which crawls the
-/// bucket has. Common Crawl publishes its list of crawls (`collinfo.json`) only on the index
-/// server, which the small internet does not have.
+/// Common Crawl's list of crawls (`collinfo.json`) is only on its index server, so clients list
+/// these directories.
 pub(crate) fn write_collections(bucket: &Path, crawls: &[String]) -> Result<(), TestbedError> {
     for crawl in crawls {
         let folder = bucket.join("cc-index/collections").join(crawl);

@@ -1,8 +1,5 @@
-//! Creates the bucket's directory, `bucket` in the scratch directory, or reuses an existing one.
-//!
-//! `bucket.json` next to this directory describes the bucket's source. The directory is built under
-//! another name and then renamed. The description is written last, so that an unfinished directory
-//! is never used.
+//! Creates the directory `bucket` in the scratch directory, or reuses it. `bucket.json` next to it
+//! is written last, so that an unfinished directory is never used.
 
 use std::{
     ffi::OsStr,
@@ -18,9 +15,7 @@ use crate::{
     generate::{self, World},
 };
 
-/// Prefix for all crawls' index tables in a bucket.
 const TABLES: &str = "cc-index/table/cc-main/warc";
-/// Directories in a recorded crawl that the bucket does not serve.
 const NOT_SERVED: [&str; 5] = ["index", "icons", "expected", "suites", "hosts"];
 
 pub(crate) struct Prepared {
@@ -28,7 +23,6 @@ pub(crate) struct Prepared {
     pub(crate) crawl: String,
 }
 
-/// Generates the crawl, unless the scratch directory already contains it.
 pub(crate) fn generated(
     world: &World,
     seed: u64,
@@ -46,7 +40,6 @@ pub(crate) fn empty(scratch: &Path) -> Result<Prepared, TestbedError> {
     Ok(Prepared { bucket, crawl: String::new() })
 }
 
-/// Creates a bucket with hard links to a recorded crawl's files.
 pub(crate) fn recorded(dir: &Path, scratch: &Path) -> Result<Prepared, TestbedError> {
     let dir = dir.canonicalize().map_err(TestbedError::file(dir))?;
     let tables = dir.join("index").join(TABLES);
@@ -58,8 +51,6 @@ pub(crate) fn recorded(dir: &Path, scratch: &Path) -> Result<Prepared, TestbedEr
     let Some(newest) = crawls.last().cloned() else {
         return Err(TestbedError::Settings(format!("no crawl=... in {}", tables.display())));
     };
-    // The bucket is built at every start, because links are cheap and the recorded directory may
-    // have changed.
     let bucket = make(scratch, "", |folder| link_recorded(&dir, &crawls, folder))?;
     Ok(Prepared { bucket, crawl: newest })
 }
@@ -95,8 +86,7 @@ fn link_recorded(dir: &Path, crawls: &[String], bucket: &Path) -> Result<(), Tes
     layout::write_collections(bucket, crawls)
 }
 
-/// Hard-links files, or copies them if the file system has no hard links. Symbolic links do not
-/// work, because the store rejects links that point outside its directory.
+/// Symbolic links do not work, because the store rejects links that point outside its directory.
 fn link(from: &Path, to: &Path) -> Result<(), TestbedError> {
     if !from.is_dir() {
         return fs::hard_link(from, to)
@@ -120,8 +110,6 @@ fn names(folder: &Path) -> Result<Vec<String>, TestbedError> {
     Ok(names)
 }
 
-/// Builds `scratch/bucket`, unless it was already built from an equal description. If the
-/// description is empty, this always builds it.
 fn make(
     scratch: &Path,
     description: &str,
@@ -140,8 +128,6 @@ fn make(
     remove(&partial)?;
     fs::create_dir(&partial).map_err(TestbedError::file(&partial))?;
     build(&partial).inspect_err(|_| {
-        // The caller gets the build's error. If the directory cannot be removed here, the next
-        // start removes it.
         let _ = fs::remove_dir_all(&partial);
     })?;
     remove(&bucket)?;
@@ -150,8 +136,6 @@ fn make(
     Ok(bucket)
 }
 
-/// Removes a file or directory that this program created. Symbolic links inside it are removed but
-/// not followed.
 fn remove(path: &Path) -> Result<(), TestbedError> {
     let removed = match path.extension().and_then(OsStr::to_str) {
         Some("json") => fs::remove_file(path),

@@ -27,14 +27,11 @@ use crate::{
     weather::{Weather, path_and_range},
 };
 
-/// Maximum number of open connections. Further connections wait in the backlog.
 const MAX_CONNECTIONS: usize = 1_024;
-/// Maximum time for a client to send a request head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
-/// A directory behind an HTTP address on 127.0.0.1.
 pub(crate) struct BucketServer {
     listener: TcpListener,
     port: u16,
@@ -53,7 +50,6 @@ impl BucketServer {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
-    /// Serves until the future is dropped, which closes every connection.
     pub(crate) async fn serve(self, folder: PathBuf, counters: Counters, weather: Weather) {
         let folder: Arc<Path> = folder.into();
         accepting::serve(self.listener, MAX_CONNECTIONS, |stream| {
@@ -71,7 +67,6 @@ impl BucketServer {
                         })
                     }
                 });
-                // A client may close its connection at any time.
                 let _ = hyper::server::conn::http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(HEAD_TIMEOUT)
@@ -107,7 +102,6 @@ async fn respond(folder: &Path, request: Request<Incoming>) -> Response<Body> {
     refusal
 }
 
-/// Returns an error in S3's format.
 fn error(status: StatusCode, code: &str) -> Response<Body> {
     let text =
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code></Error>\n");
@@ -118,7 +112,6 @@ fn error(status: StatusCode, code: &str) -> Response<Body> {
     response
 }
 
-/// Returns the file for a URL path. `None` if it would be outside the directory.
 fn locate(folder: &Path, url_path: &str) -> Option<PathBuf> {
     let name = percent_decode_str(url_path.strip_prefix('/')?).decode_utf8().ok()?;
     let name = Path::new(&*name);

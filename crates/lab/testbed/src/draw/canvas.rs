@@ -1,5 +1,4 @@
-//! Pixels in RGBA with straight (not premultiplied) alpha: eight bits per channel, row by row from
-//! the top.
+//! Pixels in RGBA with straight (not premultiplied) alpha, row by row from the top.
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Canvas {
@@ -8,18 +7,14 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// Returns every pixel's bytes: red, green, blue, alpha.
     pub(super) fn rgba(&self) -> Vec<u8> {
         self.pixels.as_flattened().to_vec()
     }
 
-    /// Iterates over the pixel rows, from the top.
     pub(super) fn rows(&self) -> std::slice::ChunksExact<'_, [u8; 4]> {
-        // A canvas is at least 16 pixels wide, so a row is never empty.
         self.pixels.chunks_exact(self.size.max(1) as usize)
     }
 
-    /// Returns the image composited on an opaque background.
     pub(super) fn on(&self, background: [u8; 3]) -> Self {
         let over = |pixel: &[u8; 4]| {
             let alpha = u32::from(pixel[3]);
@@ -32,7 +27,6 @@ impl Canvas {
         Self { size: self.size, pixels: self.pixels.iter().map(over).collect() }
     }
 
-    /// Returns the index of the nearest palette colour for each pixel.
     pub(super) fn indexed(&self, palette: &[[u8; 3]]) -> Vec<u8> {
         let mut last = ([0_u8; 4], None);
         let nearest = |pixel: &[u8; 4]| match last {

@@ -1,5 +1,4 @@
-//! Encodes canvases as PNG in several pixel formats, and in the other formats that the image
-//! library supports.
+//! Encodes canvases as PNG in several pixel formats, and in other formats.
 
 use std::io::Cursor;
 
@@ -9,8 +8,6 @@ use png::{BitDepth, ColorType};
 use super::{canvas::Canvas, motif::Motif};
 use crate::dice::Dice;
 
-/// Returns a PNG whose pixel format is chosen by the dice: true colour, grey or palette, with 1 to
-/// 16 bits.
 pub(super) fn png(motif: &Motif, size: u32, dice: &mut Dice) -> Option<Vec<u8>> {
     let canvas = motif.draw(size);
     let kinds = [
@@ -63,8 +60,7 @@ fn write_png(
     Some(bytes)
 }
 
-/// Returns at most `2^bits` colours. With 8 bits this is a 6 x 6 x 6 colour cube, otherwise a
-/// gradient from the background colour to the figure's.
+/// Returns a 6 x 6 x 6 colour cube for 8 bits, and otherwise a gradient.
 pub(super) fn palette(motif: &Motif, bits: u8) -> Vec<[u8; 3]> {
     if bits >= 8 {
         let side = |at: usize| (at * 51) as u8;
@@ -78,15 +74,13 @@ pub(super) fn palette(motif: &Motif, bits: u8) -> Vec<[u8; 3]> {
     };
     let mut colours: Vec<_> =
         (0..steps).map(|step| [blend(step, 0), blend(step, 1), blend(step, 2)]).collect();
-    // White is in the palette because transparent pixels are drawn on white.
     if !motif.is_opaque() && steps > 2 {
         colours[1] = [255; 3];
     }
     colours
 }
 
-/// Packs indexes with `bits` bits each, starting at a byte's high bits. Each row starts with a new
-/// byte.
+/// Each row starts with a new byte.
 pub(super) fn pack(indexes: &[u8], width: usize, bits: u8) -> Vec<u8> {
     if bits >= 8 {
         return indexes.to_vec();
@@ -105,13 +99,11 @@ fn opaque(canvas: &Canvas) -> Vec<u8> {
     canvas.pixels.iter().flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
 }
 
-/// Returns the BT.601 luma, in integer arithmetic.
 fn grey(pixel: &[u8; 4]) -> u8 {
     let [red, green, blue, _] = pixel.map(u32::from);
     ((red * 299 + green * 587 + blue * 114) / 1_000) as u8
 }
 
-/// Encodes with the image library.
 pub(super) fn by_library(motif: &Motif, size: u32, format: ImageFormat) -> Option<Vec<u8>> {
     let canvas = motif.draw(size);
     let image = match format {

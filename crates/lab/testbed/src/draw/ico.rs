@@ -1,8 +1,5 @@
-//! ICO files: a directory with bitmaps (1 to 32 bits, with masks) and PNGs.
-//!
-//! The layout is ICONDIR and ICONDIRENTRY from the Win32 resource format. A bitmap has a
-//! BITMAPINFOHEADER with twice the image's height, then the colour rows from bottom to top, then
-//! the AND mask.
+//! ICO files: a directory with bitmaps (1 to 32 bits, with masks) and PNGs. A bitmap's header has
+//! twice the image's height; then come the colour rows from bottom to top, and the AND mask.
 
 use super::{
     canvas::Canvas,
@@ -11,7 +8,6 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// Sets of image sizes for icon files, with weights.
 const SIZES: [(&[u32], u32); 6] = [
     (&[16], 30),
     (&[32], 20),
@@ -21,7 +17,6 @@ const SIZES: [(&[u32], u32); 6] = [
     (&[16, 32, 48, 256], 4),
 ];
 
-/// Returns an ICO file whose sizes and bit depths are chosen by the dice.
 pub(super) fn encode(motif: &Motif, dice: &mut Dice) -> Vec<u8> {
     let sizes = dice.weighted(&SIZES);
     let bits = dice.weighted(&[(32_u16, 60), (24, 12), (8, 16), (4, 9), (1, 3)]);
@@ -92,7 +87,6 @@ fn colour_row(row: &[[u8; 4]], bits: u16, colours: &[[u8; 3]]) -> Vec<u8> {
     }
 }
 
-/// Pads a row to a multiple of four bytes.
 fn pad(line: &mut Vec<u8>) {
     line.resize(line.len().next_multiple_of(4), 0);
 }

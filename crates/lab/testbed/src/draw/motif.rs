@@ -1,12 +1,10 @@
-//! The motif for a host's icons: a background shape, a figure and two colours. All arithmetic is in
-//! integers.
+//! The motif for a host's icons: a background shape, a figure and two colours, drawn with integers.
 
 use std::fmt::Write;
 
 use super::canvas::Canvas;
 use crate::dice::Dice;
 
-/// The coordinate system's width and height. It starts at 0 on both axes.
 const SIDE: i64 = 4_096;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -40,7 +38,6 @@ pub(super) struct Motif {
 }
 
 impl Motif {
-    /// Returns the motif, a pure function of (seed, host).
     pub(super) fn of_host(seed: u64, host: &str) -> Self {
         let mut dice = Dice::new(seed, &["motif", host]);
         let backgrounds = [
@@ -76,7 +73,6 @@ impl Motif {
         self.background == Background::Square
     }
 
-    /// Draws the image, `size` pixels wide and high.
     pub(super) fn draw(&self, size: u32) -> Canvas {
         let samples: usize = if size <= 64 { 4 } else { 2 };
         let all = i64::from(size) * samples as i64;
@@ -84,8 +80,7 @@ impl Motif {
         let mut pixels = Vec::with_capacity((size as usize).saturating_mul(size as usize));
         for down in points.chunks_exact(samples) {
             for across in points.chunks_exact(samples) {
-                // Sum each channel by name, because array iterators are slow at the tests' low
-                // optimization level.
+                // Array iterators are slow at the tests' low optimization level.
                 let mut sum = [0_i64; 4];
                 for &y in down {
                     for &x in across {
@@ -103,7 +98,6 @@ impl Motif {
         Canvas { size, pixels }
     }
 
-    /// Returns the colour at a point. `None` if the point is outside the background and the figure.
     fn at(&self, x: i64, y: i64) -> Option<[u8; 3]> {
         let colour = if self.figure_covers(x, y) {
             self.front
@@ -115,7 +109,6 @@ impl Motif {
         if !self.shaded {
             return Some(colour);
         }
-        // The colour gets darker towards the bottom, by up to a quarter.
         let darker = |part: u8| (i64::from(part) * (4 * SIDE - y) / (4 * SIDE)) as u8;
         let [red, green, blue] = colour;
         Some([darker(red), darker(green), darker(blue)])
@@ -186,7 +179,6 @@ impl Motif {
         text.into_bytes()
     }
 
-    /// Returns the figure as SVG, in a square from -1 to 1 on both axes.
     fn figure_svg(&self) -> String {
         match self.figure {
             Figure::Disc => "<circle r=\"1\"/>".to_owned(),
@@ -234,7 +226,7 @@ fn sorted(one: i64, other: i64) -> (i64, i64) {
     (one.min(other), one.max(other))
 }
 
-/// Returns the colour for a hue (0 to 1535, modulo 1536) and a brightness (0 to 255).
+/// `hue` is taken modulo 1536. `bright` is at most 255.
 fn colour(hue: u64, bright: u64) -> [u8; 3] {
     let (sextant, rise) = (hue % 1_536 / 256, hue % 256);
     let fall = 255 - rise;
@@ -246,7 +238,6 @@ fn colour(hue: u64, bright: u64) -> [u8; 3] {
         4 => (rise, 0, 255),
         _ => (255, 0, fall),
     };
-    // Reduce the saturation, because most logos do not have pure colours.
     [red, green, blue].map(|part| ((part * 3 + 255) / 4 * bright / 255) as u8)
 }
 

@@ -1,7 +1,5 @@
-//! Writes the crawl's files into a directory with the public bucket's layout.
-//!
-//! A part is a range of hosts that are adjacent in the index. Parts are written concurrently. Each
-//! part is written by one thread, which keeps little more than one host in memory.
+//! Writes the crawl's files. A part is a range of hosts that are adjacent in the index, written by
+//! one thread.
 
 use std::{
     fs,
@@ -21,16 +19,11 @@ use super::{
 };
 use crate::{bucket::layout, dice::Dice, error::TestbedError};
 
-/// Number of lines in a crawl's list of index files, as in CC-MAIN-2026-34.
 const LISTED_PATHS: usize = 901;
-/// Maximum number of hosts per part.
 const PART_HOSTS: u64 = 10_000;
-/// Number of WARC files per part.
 const WARC_FILES: u64 = 2;
-/// Minimum number of parts, so that even a small crawl has several.
 const LEAST_PARTS: u64 = 3;
 
-/// Writes every file of the crawl below `bucket`, which must be an empty directory.
 pub(crate) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
     let parts = world.hosts().div_ceil(PART_HOSTS).max(LEAST_PARTS);
     let next = AtomicU64::new(0);
@@ -71,8 +64,7 @@ pub(crate) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
     layout::write_collections(bucket, &[CRAWL.to_owned()])
 }
 
-/// Extends the list to the length of Common Crawl's lists, which have 300 lines per subset and one
-/// additional line. Several added lines are not valid index file paths.
+/// Some of the added lines are not valid index file paths.
 fn with_odd_lines(mut lines: Vec<String>) -> Vec<String> {
     let folder = format!("cc-index/table/cc-main/warc/crawl={CRAWL}");
     lines.insert(0, format!("{folder}/"));
@@ -111,7 +103,6 @@ fn warc_name(subset: Subset, part: u64, file: u64) -> String {
     )
 }
 
-/// One subset's files in a part.
 struct SubsetFiles {
     index: IndexFileWriter,
     warcs: Vec<WarcFile>,
@@ -144,7 +135,6 @@ impl SubsetFiles {
     ) -> Result<(), TestbedError> {
         let files = self.warcs.len() as u64;
         let file = Dice::new(seed, &["warc file", &capture.url(), &capture.date()]).below(files);
-        // `file` is always less than the number of WARC files.
         let Some(warc) = self.warcs.get_mut(file as usize) else { return Ok(()) };
         let written = warc.response(capture)?;
         self.index.row(capture, &written, &warc.name, segment)
@@ -181,8 +171,7 @@ fn write_part(world: &World, bucket: &Path, part: u64, parts: u64) -> Result<(),
     warc.finish()
 }
 
-/// Returns the number of a part's first host. This number is even, so that twins are in the same
-/// part.
+/// The number is even, so that twins are in the same part.
 fn start(world: &World, part: u64, parts: u64) -> u64 {
     if part >= parts {
         return world.hosts();

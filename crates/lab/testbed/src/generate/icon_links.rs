@@ -4,17 +4,14 @@ use std::fmt::Write;
 
 use crate::{dice::Dice, internet::SHARED_HOSTS};
 
-/// A 16x16 PNG in one colour, as a data URL.
 const DATA_PNG: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2\
     AAAAFklEQVR42mNQaGggCTGMahjVMHw1AAC82CAQ7lb+zgAAAABJRU5ErkJggg==";
 const DATA_SVG: &str = "data:image/svg+xml,<svg xmlns=%22http://www.w3.org/2000/svg%22 \
     viewBox=%220 0 100 100%22><circle cx=%2250%22 cy=%2250%22 r=%2240%22 fill=%22teal%22/></svg>";
 
-/// Directories in which icons are located.
 const FOLDERS: [&str; 6] =
     ["/", "/img/", "/assets/icons/", "/wp-content/uploads/2025/03/", "/static/", "/images/"];
 
-/// Returns the links' markup, with a base element if the page has one.
 pub(super) fn markup(host: &str, dice: &mut Dice) -> String {
     let counts = [(0_u64, 25), (1, 35), (2, 12), (3, 12), (4, 10), (5, 4), (6, 2)];
     let count = dice.weighted(&counts);
@@ -71,7 +68,7 @@ fn first(host: &str, dice: &mut Dice) -> String {
         93..95 => format!("<link rel=\"icon\" type=\"image/webp\" href=\"{folder}favicon.webp\">"),
         95..97 => format!("<link rel=\"icon\" href=\"{DATA_PNG}\">"),
         97 => format!("<link rel=\"icon\" href='{DATA_SVG}'>"),
-        // Declares that the page has no icon, so that browsers do not request /favicon.ico.
+        // This declares that the page has no icon.
         98 => "<link rel=\"icon\" href=\"data:,\">".to_owned(),
         _ => "<link rel=\"icon\" href=\"\">".to_owned(),
     }

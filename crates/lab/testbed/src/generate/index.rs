@@ -1,5 +1,4 @@
-//! The columnar index: one parquet file per part and subset. These files are written with the index
-//! writer for live crawls, which produces the columns of cc-index-table.
+//! The columnar index: one parquet file per part and subset.
 
 use std::{
     fs::File,
@@ -14,7 +13,7 @@ use everytab_commoncrawl::{
 use super::{site::GeneratedCapture, warc::WrittenRecord};
 use crate::error::TestbedError;
 
-/// Number of rows per row group. This is low, so that a file has several groups.
+/// This is low so that a file has several row groups.
 const ROW_GROUP_ROWS: usize = 16_384;
 
 pub(super) struct IndexFileWriter {
@@ -29,7 +28,6 @@ impl IndexFileWriter {
         Ok(Self { path: path.to_owned(), writer })
     }
 
-    /// Adds a capture's row. Rows must be sorted by `url_surtkey`.
     pub(super) fn row(
         &mut self,
         capture: &GeneratedCapture,

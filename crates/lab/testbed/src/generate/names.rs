@@ -1,13 +1,9 @@
-//! Hostnames as a function of their number, and the inverse function.
-//!
-//! Names with increasing numbers are sorted by `url_surtkey`, so that an index of any size can be
-//! written in order without sorting. The number can be computed from a name, so that the name
-//! server needs no list. All names are under `.example`, which is reserved (RFC 2606).
+//! Hostnames as a function of their number, and the inverse function. Names with increasing numbers
+//! are sorted by `url_surtkey`, so that an index of any size is written without sorting. All names
+//! are under `.example`, which is reserved (RFC 2606).
 
 use crate::dice::Dice;
 
-/// Suffixes ordered by their reversed labels, each with its share of hosts in thousandths. No
-/// suffix may be the parent of another. A test checks this.
 pub(super) const SUFFIXES: [(&str, u64); 20] = [
     ("com.au.example", 20),
     ("com.br.example", 30),
@@ -35,12 +31,9 @@ const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
 const VOWELS: &[u8; 5] = b"aeiou";
 const SYLLABLES: u64 = 80;
 const SYLLABLES_A_NAME: u32 = 5;
-/// Number of letters that encode a host's number in its name.
 const NAME_LETTERS: usize = 2 * SYLLABLES_A_NAME as usize;
-/// Number of names that these letters can spell.
 const SPACE: u64 = SYLLABLES.pow(SYLLABLES_A_NAME);
 
-/// Labels or prefixes before a name, with weights.
 const PREFIXES: [(&str, u32); 8] = [
     ("", 440),
     ("www.", 440),
@@ -52,11 +45,9 @@ const PREFIXES: [(&str, u32); 8] = [
     ("xn--bcher-kva.", 10),
 ];
 
-/// Strings after the syllables in a name.
 const TAILS: [&str; 12] =
     ["", "", "", "", "-shop", "-garden", "-hotel", "-media", "-24", "-blog", "-online", "-studio"];
 
-/// The hosts in a generated internet.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(super) seed: u64,
@@ -64,7 +55,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Creates a world with at most 3,276,800,000 hosts, because there are only this many names.
+    /// There are only 3,276,800,000 names.
     pub(crate) fn new(seed: u64, hosts: u64) -> Self {
         Self { seed, hosts: hosts.min(SPACE) }
     }
@@ -73,7 +64,6 @@ impl World {
         self.hosts
     }
 
-    /// Returns the name of the host with this number, which must be below the host count.
     pub(crate) fn name(&self, index: u64) -> String {
         if index % 2 == 1 && self.are_twins(index - 1) {
             return format!("www.{}", self.name(index - 1));
@@ -87,7 +77,6 @@ impl World {
         format!("{prefix}{letters}{tail}.{}", self.suffix(index))
     }
 
-    /// Returns the number of the host with this name. `None` if the host is not in this world.
     pub(crate) fn index_of(&self, host: &str) -> Option<u64> {
         let (front, _) = SUFFIXES
             .iter()
@@ -102,7 +91,6 @@ impl World {
             .find(|index| *index < self.hosts && self.name(*index) == host)
     }
 
-    /// Returns the suffix for the host with this number.
     pub(super) fn suffix(&self, index: u64) -> &'static str {
         let total: u64 = SUFFIXES.iter().map(|(_, share)| share).sum();
         let reached = u128::from(index) * u128::from(total) / u128::from(self.hosts.max(1));
@@ -125,7 +113,6 @@ impl World {
     }
 }
 
-/// Writes a number below `SPACE` as syllables. Larger numbers sort later.
 fn spell(value: u64) -> String {
     let mut letters = String::with_capacity(NAME_LETTERS);
     for place in (0..SYLLABLES_A_NAME).rev() {
@@ -136,7 +123,6 @@ fn spell(value: u64) -> String {
     letters
 }
 
-/// Parses a number from syllables.
 fn read(letters: &str) -> Option<u64> {
     let mut value = 0;
     for pair in letters.as_bytes().chunks_exact(2) {

@@ -8,18 +8,14 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// A page as a crawler stores it.
 pub(super) struct GeneratedPage {
     pub(super) content_type: String,
-    /// Header fields except the content type.
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: Vec<u8>,
-    /// The charset's name in the index.
     pub(super) charset: &'static str,
     pub(super) language: &'static str,
 }
 
-/// Returns a host's page, chosen by the dice.
 pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> GeneratedPage {
     let script = text::of_suffix(suffix, dice);
     let charset = text::charset(script, dice);
@@ -28,7 +24,6 @@ pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> GeneratedPage {
     if charset.declared == Declared::ByteOrderMark {
         body.extend_from_slice(b"\xef\xbb\xbf");
     }
-    // As in real editors, characters that the charset cannot encode become character references.
     body.extend_from_slice(&charset.encoding.encode(&html).0);
     let content_type = match charset.declared {
         Declared::Header | Declared::Both if dice.permille(500) => {
@@ -114,7 +109,6 @@ fn title_element(host: &str, script: &Script, dice: &mut Dice) -> String {
     }
 }
 
-/// Returns the hostname's longest label, except common prefixes, as the site's name.
 fn site_name(host: &str) -> String {
     let labels = host.split('.').filter(|label| !["www", "m", "blog", "shop"].contains(label));
     capitalised(labels.max_by_key(|label| label.len()).unwrap_or(host))
@@ -127,8 +121,6 @@ fn capitalised(text: &str) -> String {
 }
 
 fn write_body(html: &mut String, script: &Script, dice: &mut Dice) {
-    // Page sizes have a long tail: most pages are small, and one page in fifty is many times
-    // larger.
     let sizes = [(120_u64, 30), (500, 35), (1_600, 24), (5_000, 9), (18_000, 2)];
     let mut words = dice.weighted(&sizes);
     while words > 0 {
@@ -142,7 +134,6 @@ fn write_body(html: &mut String, script: &Script, dice: &mut Dice) {
     }
 }
 
-/// Returns the header fields that restrict framing. Most sites have none.
 fn framing_headers(host: &str, dice: &mut Dice) -> Vec<(&'static str, String)> {
     const XFO: &str = "X-Frame-Options";
     const CSP: &str = "Content-Security-Policy";

@@ -1,9 +1,6 @@
-//! Writes host ranks in the format that Common Crawl publishes with a web graph, and the list of
-//! graphs. Common Crawl publishes this list on its index server, but here it is in the bucket.
-//!
-//! A fifth of the hosts have a rank. The ranks are in a different order than the names. The file
-//! also contains hosts that are not in the crawl, because a web graph includes hosts that are only
-//! known from links.
+//! Writes host ranks in Common Crawl's format, and the list of graphs. A fifth of the hosts have a
+//! rank, but at most about a million. The file also contains hosts that are not in the crawl, as a
+//! real web graph does.
 
 use std::{
     fs::{self, File},
@@ -16,16 +13,11 @@ use flate2::{Compression, GzBuilder};
 use super::names::World;
 use crate::{dice::Dice, error::TestbedError};
 
-/// Name of the web graph for the months before the crawl.
 const GRAPH: &str = "cc-main-2025-oct-nov-dec";
-/// One in this many hosts has a rank.
 const HOSTS_A_RANK: u64 = 5;
-/// Number of crawled hosts in the file for each host that is only known from links.
 const RANKED_A_LINKED: usize = 7;
-/// Maximum number of crawled hosts in the file.
 const MAX_RANKED: u64 = 1_000_000;
 
-/// Writes `projects/hyperlinkgraph/GRAPH/host/GRAPH-host-ranks.txt.gz` and `graphinfo.json`.
 pub(super) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
     let folder = bucket.join("projects/hyperlinkgraph").join(GRAPH).join("host");
     fs::create_dir_all(&folder).map_err(TestbedError::file(&folder))?;
@@ -46,7 +38,6 @@ pub(super) fn write(world: &World, bucket: &Path) -> Result<(), TestbedError> {
     fs::write(&list, format!("[{{\"id\": \"{GRAPH}\"}}]\n")).map_err(TestbedError::file(&list))
 }
 
-/// Returns the hosts in the file, best rank first.
 fn hosts(world: &World) -> Vec<String> {
     let every = world.hosts().div_ceil(MAX_RANKED).max(HOSTS_A_RANK);
     let mut ranked: Vec<(u64, u64)> = (0..world.hosts())

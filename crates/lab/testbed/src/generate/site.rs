@@ -5,10 +5,8 @@ use crate::dice::Dice;
 
 /// The crawl's start: 2026-01-12T00:00:00Z, in seconds since 1970.
 const CRAWL_START: u64 = 1_768_176_000;
-/// The crawl's duration: 11 days.
 const CRAWL_SECONDS: u64 = 11 * 86_400;
 
-/// The crawl subset to which a capture belongs.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Subset {
     CrawlDiagnostics,
@@ -28,7 +26,6 @@ impl Subset {
     }
 }
 
-/// One response stored by the crawler.
 #[derive(Clone, Debug)]
 pub(super) struct GeneratedCapture {
     pub(super) subset: Subset,
@@ -58,20 +55,16 @@ impl GeneratedCapture {
         format!("{scheme}://{}{port}{}{query}", self.host, self.path)
     }
 
-    /// Returns the capture's time in microseconds since 1970.
     pub(super) fn fetch_time_us(&self) -> i64 {
         ((CRAWL_START + self.second) * 1_000_000) as i64
     }
 
-    /// Returns the capture's time in the format `2026-01-12T00:00:00Z`. The whole crawl is within
-    /// this month.
     pub(super) fn date(&self) -> String {
         let [day, hour, minute, second] = clock(self.second);
         format!("2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
     }
 }
 
-/// Formats a second in the crawl as `20260112000000`.
 pub(super) fn stamp(second: u64) -> String {
     let [day, hour, minute, second] = clock(second);
     format!("202601{day:02}{hour:02}{minute:02}{second:02}")
@@ -81,8 +74,8 @@ fn clock(second: u64) -> [u64; 4] {
     [12 + second / 86_400, second / 3_600 % 24, second / 60 % 60, second % 60]
 }
 
-/// Returns all captures for the host with this number, in index order: by key, then by time. If
-/// this is the even number in a pair of twins, the result includes both hosts.
+/// Returns a host's captures, sorted by key and time. For the first of two twins, they include the
+/// second one's.
 pub(super) fn captures(world: &World, index: u64) -> Vec<GeneratedCapture> {
     let mut found = of_host(world, index);
     if world.are_twins(index) {
@@ -94,23 +87,13 @@ pub(super) fn captures(world: &World, index: u64) -> Vec<GeneratedCapture> {
 
 /// Number of hosts per thousand whose home page redirects to [`HOME_BELOW`] on the live web.
 const HOME_REDIRECTS: u64 = 60;
-/// Path to which `/` redirects on these hosts.
 const HOME_BELOW: &str = "/home/";
 
-/// The live web's response for a home page: the page that the crawl captured, or a redirect.
 pub(crate) enum LiveHome {
-    /// The captured page.
-    Page {
-        content_type: String,
-        /// Header fields, without the content type.
-        headers: Vec<(&'static str, String)>,
-        body: Vec<u8>,
-    },
-    /// A redirect to this path, where the home page is.
+    Page { content_type: String, headers: Vec<(&'static str, String)>, body: Vec<u8> },
     Redirect(&'static str),
 }
 
-/// Returns a host's home page as the web serves it today. `None` if the path is not a home page's.
 pub(crate) fn live_home(world: &World, host: &str, path: &str) -> Option<LiveHome> {
     if path != "/" && path != HOME_BELOW {
         return None;

@@ -1,14 +1,12 @@
-//! SURT keys (sort-friendly URI reordering transform), as in the index. The host's labels are
+//! SURT keys (sort-friendly URI reordering transform), as in the index: the host's labels are
 //! reversed, `www.` is removed, and the path and query are in lower case.
 
-/// Returns a host's key: `com,example` for `www.example.com`.
 pub(super) fn of_host(host: &str) -> String {
     let bare = host.strip_prefix("www.").unwrap_or(host);
     let labels: Vec<_> = bare.rsplit('.').collect();
     labels.join(",")
 }
 
-/// Returns a URL's key: `com,example)/path?query`.
 pub(super) fn of_url(host: &str, path: &str, query: Option<&str>) -> String {
     let path = match path.strip_suffix('/') {
         Some("") | None => path,

@@ -4,11 +4,9 @@ use encoding_rs::Encoding;
 
 use crate::dice::Dice;
 
-/// A script: its words, the charsets that can encode them, and its language code in the index.
 pub(super) struct Script {
     pub(super) language: &'static str,
     pub(super) words: &'static [&'static str],
-    /// Charsets other than UTF-8 that can encode the words.
     pub(super) legacy: &'static [&'static str],
     pub(super) space: &'static str,
 }
@@ -189,7 +187,6 @@ const MANY: Script = Script {
     space: " ",
 };
 
-/// Returns the script for a site with this suffix.
 pub(super) fn of_suffix(suffix: &str, dice: &mut Dice) -> &'static Script {
     match suffix {
         "de.example" => &GERMAN,
@@ -208,7 +205,6 @@ pub(super) fn of_suffix(suffix: &str, dice: &mut Dice) -> &'static Script {
 }
 
 impl Script {
-    /// Returns `count` words, with separators.
     pub(super) fn words(&self, count: u64, dice: &mut Dice) -> String {
         let mut text = String::new();
         for at in 0..count {
@@ -221,7 +217,6 @@ impl Script {
     }
 }
 
-/// Where a page declares its charset.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Declared {
     Header,
@@ -232,14 +227,12 @@ pub(super) enum Declared {
     Nowhere,
 }
 
-/// A page's charset: its label and encoding, and where the page declares it.
 pub(super) struct PageCharset {
     pub(super) label: &'static str,
     pub(super) encoding: &'static Encoding,
     pub(super) declared: Declared,
 }
 
-/// Chooses a charset: UTF-8 for 88 % of the pages, otherwise one of the script's legacy charsets.
 pub(super) fn charset(script: &Script, dice: &mut Dice) -> PageCharset {
     let label = if dice.permille(120) { dice.pick(script.legacy) } else { "utf-8" };
     let encoding = Encoding::for_label(label.as_bytes()).unwrap_or(encoding_rs::UTF_8);

@@ -1,5 +1,4 @@
-//! WARC files in the format that Common Crawl's crawler writes: WARC/1.0, one gzip member per
-//! record, SHA-1 digests.
+//! WARC files in Common Crawl's format: WARC/1.0, one gzip member per record, SHA-1 digests.
 
 use std::{
     borrow::Cow,
@@ -20,20 +19,16 @@ use crate::error::TestbedError;
 
 pub(super) struct WarcFile {
     path: PathBuf,
-    /// The file's name in the index, relative to the bucket.
     pub(super) name: String,
     file: BufWriter<File>,
     offset: u64,
 }
 
-/// The values for a record's index columns.
 #[derive(Clone, Debug)]
 pub(super) struct WrittenRecord {
     pub(super) offset: u64,
     pub(super) length: u64,
-    /// The payload's SHA-1, in base 32.
     pub(super) digest: String,
-    /// `urn:uuid:` and a UUID.
     pub(super) record_id: String,
 }
 
@@ -86,7 +81,6 @@ impl WarcFile {
         self.file.flush().map_err(TestbedError::file(&self.path))
     }
 
-    /// Writes one gzip member and returns its length in bytes.
     fn member(&mut self, parts: &[&[u8]]) -> Result<u64, TestbedError> {
         let member = gzip(parts).map_err(TestbedError::file(&self.path))?;
         self.file.write_all(&member).map_err(TestbedError::file(&self.path))?;
@@ -103,10 +97,8 @@ fn gzip(parts: &[&[u8]]) -> std::io::Result<Vec<u8>> {
     gzip.finish()
 }
 
-/// Returns the body as the crawler stored it. The crawler stores decoded bodies, except a few that
-/// it could not decode. This choice does not change the response head.
+/// Returns the body as the crawler stored it: decoded, except a few that it could not decode.
 fn stored_body(capture: &GeneratedCapture) -> std::io::Result<Cow<'_, [u8]>> {
-    /// One body in this many is stored without decoding.
     const CODED_EVERY: u8 = 32;
     let is_coded = Sha256::digest(capture.url())[0].is_multiple_of(CODED_EVERY);
     let body = capture.body.as_slice();

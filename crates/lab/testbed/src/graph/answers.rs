@@ -1,6 +1,4 @@
 //! The response to a request to a host in the graph.
-//!
-//! This module does not depend on connections, or on names outside the graph.
 
 use std::{sync::OnceLock, time::Duration};
 
@@ -16,13 +14,10 @@ use super::{
 };
 use crate::{dice::Dice, draw};
 
-/// Size in bytes of the huge robots.txt in [`Trap::RobotsHuge`].
 const HUGE_ROBOTS_BYTES: usize = 30 << 20;
-/// Labels that separate draws for responses from other draws.
 const TIME_DRAW: u64 = 50;
 const STATUS_DRAW: u64 = 51;
 
-/// Responds to a request. `None` if the graph has no host with this name.
 pub(crate) fn answer(graph: &SiteGraph, request: &GraphRequest<'_>) -> Option<GraphAnswer> {
     let named = graph.named(request.host)?;
     let mut answer = match named.farm {
@@ -66,7 +61,6 @@ fn answer_of_host(graph: &SiteGraph, host: u64, request: &GraphRequest<'_>) -> G
 }
 
 impl SiteGraph {
-    /// Returns a page's response. If the page is 503 at first, this is the later response.
     pub(super) fn content(&self, page: GraphPage, day: u32) -> GraphAnswer {
         if let Some(to) = self.redirect(page) {
             let mut dice = Dice::of_numbers([self.seed, STATUS_DRAW, page.host, page.page]);
@@ -89,8 +83,7 @@ impl SiteGraph {
                 GraphAnswer::new(200, content_type, body).with("etag", tag())
             }
             PageKind::Document => {
-                // All copies on a site have the text from the home page of its first host on day 0,
-                // so that they are identical every day.
+                // All copies on a site have the same text every day.
                 let home = self.home(self.first_host(self.site_of(page.host)));
                 let text =
                     if self.is_copy(page) { self.html(home, 0) } else { self.html(page, day) };
@@ -139,7 +132,6 @@ impl SiteGraph {
         }
     }
 
-    /// Returns the sitemaps that a host's robots.txt names.
     fn robots_sitemaps(&self, host: u64) -> Vec<String> {
         let named = self.named_sitemap(host).map(|sitemap| self.sitemap_url(sitemap));
         let trap = self.trap(host).filter(|trap| trap.is_of_sitemaps());
@@ -148,8 +140,6 @@ impl SiteGraph {
         named.into_iter().chain(entries).collect()
     }
 
-    /// Returns a target's response time. This is 0.75 to 1.25 times the host's mean, within the
-    /// bounds for slow hosts.
     fn time_of_answer(&self, host: u64, target: &str) -> Duration {
         let mean = self.response_time(host).as_millis() as u64;
         if mean == 0 {
@@ -165,13 +155,11 @@ impl SiteGraph {
     }
 }
 
-/// Formats milliseconds as seconds, with decimals if there are any.
 fn seconds(ms: u128) -> String {
     let text = format!("{}.{:03}", ms / 1_000, ms % 1_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Returns comment lines that fill a robots.txt to the huge size.
 fn comments() -> &'static [u8] {
     static COMMENTS: OnceLock<Vec<u8>> = OnceLock::new();
     COMMENTS.get_or_init(|| {

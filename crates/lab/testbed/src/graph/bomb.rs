@@ -1,22 +1,17 @@
 //! A gzip bomb: one GiB that is compressed to one MB.
-//!
-//! This module does not depend on the bomb's content.
 
 use bytes::Bytes;
 use flate2::{Compress, Compression, Crc, FlushCompress};
 
-/// Size in bytes of the piece that a gzip bomb repeats.
 const BOMB_PIECE_BYTES: usize = 1 << 20;
 const BOMB_PIECES: usize = 1 << 10;
 
-/// Returns a gzip member with [`BOMB_PIECES`] equal pieces. Each piece consists of these bytes,
-/// followed by spaces. It is compressed only once.
 pub(super) fn bomb_of(start: &[u8]) -> Bytes {
     let mut piece = start.to_vec();
     piece.resize(BOMB_PIECE_BYTES, b' ');
     let mut packed = Vec::with_capacity(BOMB_PIECE_BYTES);
-    // After a full flush the compressor does not refer to earlier data, so the same compressed
-    // piece can be repeated.
+    // After a full flush the compressor does not refer to earlier data, so the piece can be
+    // repeated.
     let mut deflate = Compress::new(Compression::best(), false);
     if deflate.compress_vec(&piece, &mut packed, FlushCompress::Full).is_err() {
         return Bytes::new();
@@ -28,7 +23,6 @@ pub(super) fn bomb_of(start: &[u8]) -> Bytes {
         member.extend_from_slice(&packed);
         of_all.combine(&of_piece);
     }
-    // An empty final block, then the checksum and the length (RFC 1952, 2.3.1).
     member.extend_from_slice(&[3, 0]);
     member.extend(of_all.sum().to_le_bytes());
     member.extend(((BOMB_PIECES * BOMB_PIECE_BYTES) as u32).to_le_bytes());

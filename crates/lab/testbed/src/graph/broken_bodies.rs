@@ -1,8 +1,6 @@
-//! Pages whose bodies end early, or whose coding differs from their response head, as on real
-//! servers: `/broken/KIND/SIZE`.
-//!
-//! Each page has a title, and near its start a link to a page that no other page links to. This
-//! module does not depend on how a response is written to the wire.
+//! Pages whose bodies end early, or whose coding differs from their head, as on real servers:
+//! `/broken/KIND/SIZE`. Each page has a title, and near its start a link to a page that no other
+//! page links to.
 
 use std::io::Write;
 
@@ -15,7 +13,6 @@ use flate2::{
 use super::reply::{BodyEnd, GraphAnswer};
 use crate::dice::Dice;
 
-/// Separates draws for these pages from other draws.
 const BROKEN_BODY_DRAW: u64 = 61;
 
 /// The first bytes in a body that uses Brotli with a shared dictionary.
@@ -34,7 +31,7 @@ pub enum BodyLeft {
 
 macro_rules! broken_bodies {
     ($($(#[$doc:meta])* $variant:ident $name:literal $coding:literal $left:ident $end:ident;)+) => {
-        /// A mismatch between a body and its response head. The names are stable.
+        /// A kind of body. Most kinds do not match their response heads. The names are stable.
         #[derive(Clone, Copy, Debug, Eq, PartialEq)]
         pub enum BrokenBody { $($(#[$doc])* $variant,)+ }
 
@@ -42,19 +39,19 @@ macro_rules! broken_bodies {
             /// Every kind, in declaration order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant,)+];
 
-            /// Returns the stable name, which is a segment in the page's URLs.
+            /// Returns this kind's stable name, which is a segment in its pages' URLs.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Returns the value for `Content-Encoding`. Empty if this field is not sent.
+            /// Returns the value for `Content-Encoding`, which is empty if this field is not sent.
             #[must_use]
             pub fn coding(self) -> &'static str {
                 match self { $(Self::$variant => $coding,)+ }
             }
 
-            /// Returns how much of the body a client can decode.
+            /// Returns how much of this kind's body a client can decode.
             #[must_use]
             pub fn left(self) -> BodyLeft {
                 match self { $(Self::$variant => BodyLeft::$left,)+ }
@@ -67,7 +64,8 @@ macro_rules! broken_bodies {
     };
 }
 
-// The columns: name, Content-Encoding, decodable part, how the body ends on the wire.
+// The columns are the name, Content-Encoding, the decodable part, and how the body ends on the
+// wire.
 broken_bodies! {
     /// Correct gzip.
     Gzip "gzip" "gzip" Whole Whole;
@@ -125,7 +123,7 @@ impl BrokenBody {
         format!("/broken/behind/{}/{size}", self.as_str())
     }
 
-    /// Returns true if the body is incomplete, either as a decoded page or on the wire.
+    /// Returns true if this kind's body is incomplete, either as a decoded page or on the wire.
     #[must_use]
     pub fn ends_early(self) -> bool {
         self.end() != BodyEnd::Whole || self.left() == BodyLeft::Start
@@ -188,7 +186,6 @@ impl BrokenBody {
     }
 }
 
-/// Returns the response for a target below `/broken/`. `None` if this page does not exist.
 pub(super) fn answer(rest: &str) -> Option<GraphAnswer> {
     let page = |title: &str, links: &[String]| {
         let links: String =
@@ -218,7 +215,7 @@ pub(super) fn answer(rest: &str) -> Option<GraphAnswer> {
     Some(GraphAnswer { end: body.end(), ..answer })
 }
 
-// Writing to memory does not fail. If it failed, this function would return no bytes.
+// Writing to memory does not fail.
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());

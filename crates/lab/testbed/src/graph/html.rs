@@ -1,4 +1,4 @@
-//! A page as HTML: its links in several spellings, and text that fills the page to its size.
+//! A page as HTML, with its links in several spellings.
 
 use std::{fmt::Write, sync::OnceLock};
 
@@ -10,11 +10,8 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// Number of bytes in the text from which pages take excerpts.
 const TEXT_BYTES: usize = 1 << 16;
-/// Maximum bytes in a paragraph.
 const PARAGRAPH_BYTES: usize = 600;
-/// Separates draws for spellings and text from other draws.
 const HTML_DRAW: u64 = 40;
 
 impl SiteGraph {
@@ -31,7 +28,6 @@ impl SiteGraph {
         };
         let day = if self.changes(page) { format!("<p>Day {day}.</p>") } else { String::new() };
         let title = WORDS[(number % WORDS.len() as u64) as usize];
-        // Writing to a string does not fail.
         let _ = write!(
             html,
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -58,7 +54,6 @@ impl SiteGraph {
         html
     }
 
-    /// Returns the trap URLs on the host's home page.
     pub(super) fn trap_entries(&self, host: u64) -> Vec<String> {
         match self.trap(host) {
             Some(Trap::LinkFarm) => {
@@ -92,7 +87,6 @@ impl SiteGraph {
         };
     }
 
-    /// Returns a host's origin, sometimes with its default port.
     fn origin_with_port(&self, host: u64, dice: &mut Dice) -> String {
         let port = match self.has_https(host) {
             _ if !dice.permille(u64::from(self.settings.variants)) => "",
@@ -103,7 +97,6 @@ impl SiteGraph {
     }
 }
 
-/// Returns another spelling for a target, with the same normalized key.
 fn other_spelling(target: &str, dice: &mut Dice) -> String {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let session = dice.next();
@@ -125,12 +118,10 @@ fn other_spelling(target: &str, dice: &mut Dice) -> String {
         }
         7 if query.is_empty() => format!("{path}?"),
         _ if query.is_empty() => format!("{path}?gclid={session:x}"),
-        // Reverse the parameters.
         _ => format!("{path}?{}", query.rsplit('&').collect::<Vec<_>>().join("&")),
     }
 }
 
-/// Returns a target as a reference relative to the page at `from`.
 fn relative(from: &str, target: &str) -> String {
     let path = from.split('?').next().unwrap_or_default();
     let up = "../".repeat(path.matches('/').count() - 1);
@@ -141,7 +132,6 @@ fn escaped(href: &str) -> String {
     href.replace('&', "&amp;")
 }
 
-/// Returns words without meaning, identical in every world.
 fn text() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {

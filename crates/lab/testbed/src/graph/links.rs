@@ -1,22 +1,15 @@
 //! A page's links: first the links in the trees that make all pages reachable, then random ones.
-//!
-//! This module does not depend on how a link is written.
 
 use super::world::{CHILDREN_OF_A_HOME, GraphPage, PageKind, SiteGraph};
 use crate::dice::Dice;
 
-/// Labels that separate draws for links from other draws.
 const LINK_DRAW: u64 = 30;
 const REDIRECT_DRAW: u64 = 31;
 
-/// How a page refers to another page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum GraphLinkKind {
-    /// A link for people to follow.
     Anchor,
-    /// A link with `rel=nofollow`.
     NofollowAnchor,
-    /// An image on the page.
     Picture,
 }
 
@@ -27,7 +20,6 @@ pub(super) struct GraphLink {
 }
 
 impl SiteGraph {
-    /// Returns a page's links, in order. Only HTML pages have any.
     pub(super) fn links(&self, page: GraphPage) -> Vec<GraphLink> {
         let anchor = |to| GraphLink { to, kind: GraphLinkKind::Anchor };
         let mut links: Vec<GraphLink> = self
@@ -44,8 +36,7 @@ impl SiteGraph {
         links
     }
 
-    /// Returns the target of a page's redirect. `None` if the page is not a redirect. The target is
-    /// always a plain page, so no redirect chain has more than one hop.
+    /// The target is always a plain page, so no chain has more than one hop.
     pub(super) fn redirect(&self, page: GraphPage) -> Option<GraphPage> {
         let mut dice = Dice::of_numbers([self.seed, REDIRECT_DRAW, page.host, page.page]);
         let host = match self.kind(page) {
@@ -65,8 +56,8 @@ impl SiteGraph {
         }
     }
 
-    /// Returns the hosts below this one in its site's tree. If this is its site's first host, then
-    /// also returns the first hosts of the sites below its site.
+    /// Returns the hosts below a host in the tree. For a site's first host, these include the first
+    /// hosts of the sites below its site.
     fn hosts_below(&self, host: u64) -> impl Iterator<Item = u64> {
         let site = self.site_of(host);
         let first = self.first_host(site);
@@ -79,8 +70,6 @@ impl SiteGraph {
         hosts.map(move |number| first + number).chain(sites.map(|site| self.first_host(site)))
     }
 
-    /// Returns a page to which any page may link. It is usually on this host, otherwise on this
-    /// site or anywhere.
     fn random_page(&self, host: u64, dice: &mut Dice) -> GraphPage {
         let host = match dice.below(10) {
             0..8 => host,

@@ -1,24 +1,16 @@
-//! Hosts and sites by number, and their names.
-//!
-//! Hosts are numbered site by site. A site's first host has the site's name, optionally with
-//! `www.`. The other hosts have the prefix `h` and their number. The number can be computed from a
-//! name, so that the name server needs no list. Each site's label has a suffix that marks it as
-//! part of a testbed, so that no name in a world exists on the real internet by chance.
+//! Hosts and sites by number, and their names. Each site's label has a suffix that marks it as part
+//! of a testbed, so that no name in a world exists on the real internet by chance.
 
 use crate::dice::Dice;
 
-/// Words for site names and paths.
 pub(super) const WORDS: [&str; 16] = [
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty",
     "knoll", "larch", "marsh", "north", "ocean", "pines",
 ];
-/// Suffix for each site's label.
 const LABEL_END: &str = "-everytab-testbed";
-/// Labels that separate draws for names from other draws.
 const NAME_DRAW: u64 = 1;
 const WWW_DRAW: u64 = 2;
 
-/// A world's hosts and sites.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     seed: u64,
@@ -27,7 +19,6 @@ pub(super) struct Names {
     suffixes: Vec<String>,
 }
 
-/// The host that a name refers to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct NamedHost {
     pub(crate) host: u64,
@@ -40,9 +31,7 @@ impl Names {
         Self { seed, hosts, sites, suffixes }
     }
 
-    /// Returns the number of a site's first host, or the host count for the site after the last
-    /// one. Each site has one host. The remaining hosts are divided so that a site with a higher
-    /// number has more of them.
+    /// For the site after the last one, returns the host count.
     pub(super) fn first_host(&self, site: u64) -> u64 {
         let (site, sites) = (u128::from(site), u128::from(self.sites));
         let more = u128::from(self.hosts - self.sites);
@@ -62,7 +51,6 @@ impl Names {
         low
     }
 
-    /// Returns a site's name, which consists of a label and a public suffix.
     pub(super) fn site_name(&self, site: u64) -> String {
         let mut dice = Dice::of_numbers([self.seed, NAME_DRAW, site]);
         let word = dice.pick(&WORDS);
@@ -83,7 +71,6 @@ impl Names {
         }
     }
 
-    /// Returns the host that a lower-case name refers to.
     pub(super) fn find(&self, name: &str) -> Option<NamedHost> {
         if let Some((number, rest)) = name.strip_prefix("farm").and_then(|n| n.split_once('.')) {
             let farm = Some(number.parse().ok().filter(|farm: &u64| farm.to_string() == number)?);

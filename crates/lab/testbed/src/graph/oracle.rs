@@ -1,51 +1,20 @@
-//! The oracle: the records that a crawl of this world must have at its end, derived from the world
-//! alone.
+//! The oracle: the records that a crawl of this world must have at its end. It depends neither on
+//! the crawler nor on its frontier.
 //!
-//! The oracle depends neither on the crawler nor on its frontier. It follows links from the seeds
-//! by calling the world's functions, and returns each known URL's result. The rules:
-//!
-//! * **Known**: a URL is known if it is a seed, if a link within the scope and depth leads to it,
-//!   or if a known URL redirects to it within the scope. Each known URL is recorded once, under its
-//!   normalized key.
-//! * **Scope** compares a link's target with the page that contains the link: same host, same site,
-//!   a seed's site, or any. This also applies to redirects, but a redirect within a host and a
-//!   redirect from a seed are always in scope. A page's images are in every scope.
-//! * **Depth** is the minimum number of links from a seed. A redirect's target and an image have
-//!   the depth of the page that led to them. A crawl with several hosts may first reach a URL by a
-//!   longer path. So if the depth excludes URLs, the result is exact only within one host, and
+//! * Each known URL has one record, under its normalized key. robots.txt has no record.
+//! * A redirect within a host and a redirect from a seed are always in scope, and so are a page's
+//!   images.
+//! * **Depth** is the minimum number of links from a seed. A crawl may first reach a URL by a
+//!   longer path, so if the depth excludes URLs, the result is exact only within one host, and
 //!   otherwise an upper bound.
-//! * **A redirect** has its own record with the outcome `redirected` and its own body's digest, and
-//!   its target is known. No redirect chain in the graph has more than one hop.
-//! * **robots.txt**: a disallowed page is refused as `robots_disallowed` and not requested. If a
-//!   host's robots.txt is 503, every known URL is left as `robots_unreachable`. If its Crawl-delay
-//!   exceeds the crawler's limit, every known URL is left as `crawl_delay_too_long`. robots.txt
-//!   itself has no record.
-//! * **A dead host**: if the host's name has no address, its known URLs fail with the fetcher's
-//!   outcome. If connections get no response, robots.txt cannot be fetched either, so its known
-//!   URLs are left as `robots_unreachable`.
-//! * **404** fails as `http_404_410`. A page that is 503 at first is requested again and is then
-//!   `ok`.
-//! * **A cookie wall** is passed, so its page is `ok`. If a separate URL sets the cookie, this URL
-//!   is `redirected`.
-//! * **Media**: a linked image is refused by its type, as `type_refused`. An image on a page is
-//!   known only if the crawl keeps media, and is then `ok`. A PDF file is `ok`.
-//! * **nofollow**: unless the crawl ignores nofollow, it does not follow links with `rel=nofollow`,
-//!   or any links on a page whose meta element forbids this.
-//! * **noarchive**: a page that forbids copies is refused as `noarchive`, but its links are
-//!   followed.
-//! * **Digest** is the decoded body's SHA-256, for every response with a body, including 404 and
-//!   redirects. URLs that are refused without a request or left have no digest.
-//! * **Sitemaps**, unless the crawl reads none: when a page at less than the maximum depth is
-//!   processed, its host's sitemaps become known with that page's depth. These are the sitemap that
-//!   robots.txt names, if it is in scope, and `/sitemap.xml` if the crawl also requests it. The
-//!   sitemaps in an index have the index's depth. The pages in a list are one level deeper, and
-//!   they must be in the scope of the sitemap's host. A sitemap that exists is `ok`, a missing
-//!   sitemap is recorded like a 404 page, and the target of a sitemap's redirect is also a sitemap.
-//! * **Budgets** are not modelled. Hosts have few URL shapes, so a crawler's budget per site must
-//!   be at least twice the page count of its largest site. Otherwise this budget limits the crawl.
-//!   Each page has its own text.
-//! * **Traps** are excluded, because their URLs are endless. [`SiteGraph::trap_of_url`] recognizes
-//!   them.
+//! * If a host has an address but does not respond, its known URLs are left as
+//!   `robots_unreachable`.
+//! * A page that forbids copies is refused as `noarchive`, but its links are followed.
+//! * **Sitemaps** become known when a page at less than the maximum depth is processed on their
+//!   host. Their pages are one level deeper, and must be in the scope of the sitemap's host.
+//! * **Budgets** are not modelled. A crawler's budget per site must be at least twice the page
+//!   count of the largest site.
+//! * **Traps** are excluded, because their URLs are endless.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -63,7 +32,8 @@ use crate::behaviour::Behaviour;
 /// The links that a crawl follows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OracleScope {
-    /// No links. The crawl fetches only the seeds and their redirects' targets.
+    /// No links and no sitemaps. The crawl fetches only the seeds, their redirects' targets and
+    /// their images.
     Page,
     /// Links to the page's host.
     Host,
@@ -97,7 +67,7 @@ pub enum OracleSitemaps {
     Off,
     /// The sitemaps that robots.txt names.
     Robots,
-    /// These, and `/sitemap.xml` as well.
+    /// The sitemaps that robots.txt names, and `/sitemap.xml` as well.
     Also,
 }
 
@@ -122,7 +92,7 @@ pub struct ClosedCrawl {
 
 impl ClosedCrawl {
     /// Creates a crawl without media that obeys nofollow and reads the sitemaps that robots.txt
-    /// names, at the maximum depth, on day 0.
+    /// names, at depth 1,000, on day 0.
     #[must_use]
     pub fn new(seeds: Vec<GraphPage>, scope: OracleScope) -> Self {
         let (keeps_images, ignores_nofollow) = (false, false);
@@ -157,11 +127,10 @@ pub struct ExpectedFetch {
     pub sha256: Option<[u8; 32]>,
     /// The minimum number of links from a seed to this URL.
     pub depth: u16,
-    /// The page. `None` for a sitemap.
+    /// The page. `None` for a sitemap and for the URL that sets a cookie wall's cookie.
     pub page: Option<GraphPage>,
 }
 
-/// A page that was reached but has no record yet.
 #[derive(Clone, Copy)]
 struct Reached {
     page: GraphPage,
@@ -169,30 +138,26 @@ struct Reached {
     is_seed: bool,
 }
 
-/// A known URL that has no record yet.
 #[derive(Clone, Copy)]
 enum Due {
     Page(Reached),
     Sitemap(GraphSitemap, u16),
-    /// The URL that sets a page's cookie.
     Check(GraphPage, u16),
 }
 
-/// Iterates over the records that a crawl must have, each URL once, by depth. Uses one bit of
-/// memory per page on each reached host.
+/// Iterates over the records that a crawl must have, each URL once, by depth.
 pub struct Oracle<'a> {
     graph: &'a SiteGraph,
     crawl: ClosedCrawl,
     seed_sites: HashSet<u64>,
     known: HashMap<u64, Vec<u64>>,
     known_sitemaps: HashSet<GraphSitemap>,
-    /// Hosts whose sitemaps have been added.
     told: HashSet<u64>,
     due: VecDeque<Due>,
 }
 
 impl SiteGraph {
-    /// Returns the records that a crawl must have at its end.
+    /// Returns the records that this crawl must have at its end.
     #[must_use]
     pub fn oracle(&self, crawl: ClosedCrawl) -> Oracle<'_> {
         let seed_sites = crawl.seeds.iter().map(|seed| self.site_of(seed.host)).collect();
@@ -212,7 +177,7 @@ impl SiteGraph {
         oracle
     }
 
-    /// Returns the trap that contains a normalized URL. `None` if no trap does.
+    /// Returns the trap that contains a normalized URL.
     #[must_use]
     pub fn trap_of_url(&self, url: &str) -> Option<Trap> {
         let (_, rest) = url.split_once("://")?;
@@ -268,7 +233,7 @@ impl Oracle<'_> {
             return;
         }
         *word |= bit;
-        // Process this URL before deeper URLs, because it has the depth of the page that led to it.
+        // A redirect's target has the depth of the page that led to it, so it is processed next.
         if is_redirect {
             self.due.push_front(Due::Page(reached));
         } else {
@@ -282,7 +247,6 @@ impl Oracle<'_> {
         }
     }
 
-    /// When the first page on a host is processed, makes the host's sitemaps known.
     fn tell_sitemaps(&mut self, from: Reached) {
         let host = from.page.host;
         let is_read = self.crawl.sitemaps != OracleSitemaps::Off
@@ -302,7 +266,6 @@ impl Oracle<'_> {
         }
     }
 
-    /// Adds a sitemap's entries, and returns its record.
     fn read_sitemap(&mut self, sitemap: GraphSitemap, depth: u16) -> ExpectedFetch {
         let (graph, url) = (self.graph, self.graph.sitemap_url(sitemap));
         let expected = |(ending, outcome), sha256| ExpectedFetch {
@@ -334,8 +297,6 @@ impl Oracle<'_> {
         expected((ExpectedEnding::Captured, outcome), sha256)
     }
 
-    /// Returns the record for the URL that sets a page's cookie. `None` if this page has no such
-    /// URL.
     fn check(&self, page: GraphPage, depth: u16) -> Option<ExpectedFetch> {
         let url = format!("{}{}", self.graph.origin(page.host), self.graph.check_target(page)?);
         let body = GraphAnswer::redirect(302, String::new()).body;

@@ -1,7 +1,5 @@
-//! Converts between pages and their targets (path and query).
-//!
-//! Each page has exactly one target in the normal form that crawlers use as a key. Another spelling
-//! with this key refers to the same page. Any other target does not exist.
+//! Converts between pages and their targets (path and query). Each page has one normalized target.
+//! All spellings that normalize to it refer to the page. Other targets do not exist.
 
 use super::{
     names::WORDS,
@@ -12,20 +10,19 @@ use super::{
 const IGNORED: [&str; 4] = ["phpsessid", "jsessionid", "gclid", "fbclid"];
 
 impl SiteGraph {
-    /// Returns a page's normalized URL, which crawlers use as its key.
+    /// Returns a page's normalized URL, which a crawler uses as its key.
     #[must_use]
     pub fn url(&self, page: GraphPage) -> String {
         format!("{}{}", self.origin(page.host), self.target(page))
     }
 
-    /// Returns a host's scheme and name, without a trailing slash.
+    /// Returns a host's scheme and name.
     #[must_use]
     pub fn origin(&self, host: u64) -> String {
         let scheme = if self.has_https(host) { "https" } else { "http" };
         format!("{scheme}://{}", self.host_name(host))
     }
 
-    /// Returns a page's normalized path and query.
     pub(super) fn target(&self, page: GraphPage) -> String {
         let number = page.page;
         let word = |number: u64| WORDS[(number % WORDS.len() as u64) as usize];
@@ -43,7 +40,6 @@ impl SiteGraph {
         }
     }
 
-    /// Returns the page for a target on this host.
     pub(super) fn page_of_target(&self, host: u64, target: &str) -> Option<GraphPage> {
         let target = normal_form(target)?;
         let number = match target.as_str() {
@@ -54,9 +50,8 @@ impl SiteGraph {
         (number < self.pages_of(host) && self.target(page) == target).then_some(page)
     }
 
-    /// Returns the page for a URL. The URL may have any spelling with the page's key. It must have
-    /// its host's scheme, and neither dot segments nor a fragment, because clients remove these
-    /// before they send a request.
+    /// Returns a URL's page. Any spelling that normalizes to the page's URL is accepted, but the
+    /// scheme must be the host's, and there must be no dot segments or fragment.
     #[must_use]
     pub fn page_of_url(&self, url: &str) -> Option<GraphPage> {
         let (scheme, rest) = url.split_once("://")?;
@@ -71,7 +66,6 @@ impl SiteGraph {
     }
 }
 
-/// Parses the last number in a target, such as a page's number.
 fn last_number(target: &str) -> Option<u64> {
     let end = target.rfind(|c: char| c.is_ascii_digit())? + 1;
     let digits = target.get(..end)?;
@@ -79,7 +73,6 @@ fn last_number(target: &str) -> Option<u64> {
     digits.get(start..)?.parse().ok()
 }
 
-/// Removes sessions and campaigns from a target, sorts its parameters and decodes its escapes.
 fn normal_form(target: &str) -> Option<String> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let path = decoded(path)?;
@@ -96,7 +89,6 @@ fn normal_form(target: &str) -> Option<String> {
     })
 }
 
-/// Decodes the escapes in a path. `None` if one is malformed or not an ASCII character.
 fn decoded(path: &str) -> Option<String> {
     let mut pieces = path.split('%');
     let mut decoded = pieces.next()?.to_owned();

@@ -1,9 +1,5 @@
 //! The state of a world that is being served: the day, and the pages that have already responded
-//! with 503.
-//!
-//! There is no other state. This state decides whether a page that is 503 at first responds with
-//! 503 again, but never changes the page's content. So if a crawl requests such a page twice, the
-//! result does not depend on this state.
+//! with 503, with their days.
 
 use std::{
     collections::HashSet,
@@ -19,11 +15,9 @@ use super::{
     world::{GraphPage, SiteGraph},
 };
 
-/// Maximum number of remembered pages. After this number is reached, no page responds with 503 at
-/// first.
+/// Maximum remembered pages. Beyond this limit, no page responds with 503 at first.
 const MAX_REFUSED: usize = 1 << 20;
 
-/// A world and its state while it is served.
 #[derive(Debug)]
 pub(crate) struct ServedGraph {
     pub(crate) graph: SiteGraph,
@@ -40,7 +34,6 @@ impl ServedGraph {
         self.day.store(day, Ordering::Relaxed);
     }
 
-    /// Responds to a request. `None` if the graph has no host with this name.
     pub(crate) fn answer(
         &self,
         host: &str,

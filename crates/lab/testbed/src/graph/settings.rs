@@ -28,14 +28,15 @@ pub struct GraphSettings {
     pub pages: u64,
     /// How pages are distributed over the hosts.
     pub spread: PageSpread,
-    /// Links per page, at least 1. Home pages have up to 8 more.
+    /// Links per page, at least 1. If this is below 16, a home page may have up to 8 more, because
+    /// it links to up to 8 other hosts.
     pub links: u64,
     /// Mean page size in bytes. A page has 0.5 to 1.5 times this size, but is never smaller than
     /// its links.
     pub page_bytes: u64,
     /// The sites' public suffixes. A crawler recognizes these sites only if its suffix list
-    /// contains the suffixes. The default ones are in the Public Suffix List, two of them in its
-    /// private section.
+    /// contains the suffixes. Two of the default ones are in the private section of the Public
+    /// Suffix List.
     pub suffixes: Vec<String>,
     /// Share of hosts with https. The others have http. Links always use the target host's scheme.
     pub https: u32,
@@ -43,9 +44,9 @@ pub struct GraphSettings {
     pub dead: u32,
     /// How hosts can be dead, from [`GraphSettings::DEATHS`].
     pub dead_as: Vec<Behaviour>,
-    /// Share of slow hosts. The others respond immediately.
+    /// Share of slow hosts. The others add no delay.
     pub slow: u32,
-    /// A slow host's minimum and maximum response time, in milliseconds.
+    /// Minimum and maximum delay that a slow host adds to a response, in milliseconds.
     pub slow_ms: (u64, u64),
     /// Share of hosts whose robots.txt has a Crawl-delay.
     pub crawl_delay: u32,
@@ -56,19 +57,19 @@ pub struct GraphSettings {
     /// Share of hosts with sitemaps. The sitemaps also list hidden pages.
     pub sitemaps: u32,
     /// Share of leaf pages that redirect to a page on their host. A page is a leaf if it has no
-    /// children in its host's tree. If pages have many links, nearly all pages are leaves.
+    /// children in its host's tree.
     pub redirect: u32,
-    /// Share of leaf pages that redirect to a page on another host.
+    /// Share of leaf pages that redirect to a page on a random host.
     pub redirect_away: u32,
     /// Share of leaf pages that are 404.
     pub not_found: u32,
-    /// Share of leaf pages that are 503 on the first request.
+    /// Share of leaf pages that respond with 503 to a day's first request.
     pub unavailable: u32,
     /// Share of leaf pages that robots.txt disallows.
     pub forbidden: u32,
     /// Share of leaf pages whose meta element tells crawlers not to follow their links.
     pub nofollow: u32,
-    /// Share of leaf pages that are reached only by links with `rel=nofollow`.
+    /// Share of leaf pages to which all links have `rel=nofollow`.
     pub hidden: u32,
     /// Share of leaf pages that are media: half are images on their parent page, a quarter are
     /// linked images, and a quarter are PDF files.
@@ -79,19 +80,17 @@ pub struct GraphSettings {
     pub noarchive: u32,
     /// Share of leaf pages behind a cookie wall.
     pub walled: u32,
-    /// Share of links with another spelling but the same normalized key. The spelling may have a
-    /// session, campaign parameters, a fragment, a port, dot segments or escapes.
+    /// Share of links with another spelling but the same normalized key.
     pub variants: u32,
     /// Share of pages whose content depends on the day.
     pub changing: u32,
-    /// The world's traps.
+    /// This world's traps.
     pub traps: Vec<Trap>,
     /// Share of hosts with a trap. The host's number selects one of `traps`.
     pub trap_hosts: u32,
 }
 
 impl Default for GraphSettings {
-    /// Returns a small world with a few of everything except dead hosts, delays and traps.
     fn default() -> Self {
         let suffixes = ["com", "co.uk", "org", "github.io", "de", "netlify.app"];
         Self {
@@ -140,7 +139,7 @@ impl GraphSettings {
         Behaviour::Reset,
     ];
 
-    /// Returns a world whose pages are all fine, without link variants.
+    /// Returns a world whose pages are all fine.
     #[must_use]
     pub fn plain(hosts: u64, sites: u64, pages: u64) -> Self {
         Self {
@@ -162,7 +161,6 @@ impl GraphSettings {
         }
     }
 
-    /// Returns the leaf pages' shares, in the order in which they are drawn.
     pub(super) fn leaf_shares(&self) -> [u32; 10] {
         [
             self.redirect,
@@ -190,32 +188,38 @@ impl GraphSettings {
             (self.sites == 0 || self.hosts < self.sites, "no site, or fewer hosts than sites"),
             (self.pages < self.hosts, "fewer pages than hosts"),
             (self.pages > MAX_PAGES, "too many pages"),
-            (self.links == 0 || self.links > MAX_LINKS, "links a page: 1 to 4,000"),
+            (self.links == 0 || self.links > MAX_LINKS, "links per page must be 1 to 4,000"),
             (self.page_bytes > MAX_PAGE_BYTES, "pages of more than 16 MiB"),
-            (!self.suffixes.iter().all(is_suffix), "a suffix is no name in lower case"),
+            (!self.suffixes.iter().all(is_suffix), "a suffix is not a name in lower case"),
             (self.suffixes.is_empty(), "no suffix"),
-            (shares.into_iter().any(|share| share > 1_000), "a share of more than a thousand"),
-            (self.leaf_shares().iter().sum::<u32>() > 1_000, "more than a thousand leaf pages"),
-            (!self.dead_as.iter().all(|as_| Self::DEATHS.contains(as_)), "no way to be dead"),
-            (self.dead > 0 && self.dead_as.is_empty(), "dead hosts, but no way to be dead"),
+            (shares.into_iter().any(|share| share > 1_000), "a share of more than 1,000"),
+            (
+                self.leaf_shares().iter().sum::<u32>() > 1_000,
+                "the shares of leaf pages sum to more than 1,000",
+            ),
+            (
+                !self.dead_as.iter().all(|as_| Self::DEATHS.contains(as_)),
+                "a behaviour that is not in DEATHS",
+            ),
+            (self.dead > 0 && self.dead_as.is_empty(), "dead hosts, but `dead_as` is empty"),
             (self.trap_hosts > 0 && self.traps.is_empty(), "hosts with traps, but no trap"),
-            (self.slow_ms.0 > self.slow_ms.1, "response times: the least is the greater one"),
-            (self.crawl_delay_ms.0 > self.crawl_delay_ms.1, "delays: the least is the greater"),
+            (self.slow_ms.0 > self.slow_ms.1, "the minimum response time exceeds the maximum"),
+            (
+                self.crawl_delay_ms.0 > self.crawl_delay_ms.1,
+                "the minimum Crawl-delay exceeds the maximum",
+            ),
         ];
         match wrong.iter().find(|(is_wrong, _)| *is_wrong) {
-            Some((_, why)) => Err(TestbedError::Settings(format!("the graph of sites: {why}"))),
+            Some((_, why)) => Err(TestbedError::Settings(format!("invalid site graph: {why}"))),
             None => Ok(()),
         }
     }
 }
 
-/// Maximum number of pages. This is enough for the whole web, and products of two numbers still fit
-/// into 64 bits.
 const MAX_PAGES: u64 = 1 << 40;
-/// Maximum number of links per page. Crawlers read 5,000 links, and a page has a few more than this
-/// setting.
+/// Maximum links per page. EveryTab's crawler reads at most 5,000 links, and a home page with a
+/// trap has a few more than this setting.
 const MAX_LINKS: u64 = 4_000;
-/// Maximum mean page size in bytes.
 const MAX_PAGE_BYTES: u64 = 16 << 20;
 
 #[cfg(test)]

@@ -1,7 +1,4 @@
-//! Hosts' sitemaps: the sitemaps that a host has, their locations, and their entries.
-//!
-//! The sitemaps list hidden pages, to which no followed link leads, and some other pages. This
-//! module does not depend on traps, which have separate sitemaps.
+//! Hosts' sitemaps. They list hidden pages, to which no followed link leads, and some other pages.
 
 use std::fmt::Write;
 
@@ -15,9 +12,7 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// Number of pages that a host's sitemaps list at most, counted from its first page.
 const LISTED_PAGES: u64 = 10_000;
-/// Labels that separate draws for sitemaps from other draws.
 const SITEMAP_DRAW: u64 = 70;
 const KIND_DRAW: u64 = 71;
 
@@ -53,10 +48,8 @@ impl SitemapKind {
     ];
 }
 
-/// A sitemap: the host that serves it, and its file.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct GraphSitemap {
-    /// The host that serves this sitemap.
     pub(super) at: u64,
     pub(super) file: SitemapFile,
 }
@@ -65,16 +58,12 @@ pub(super) struct GraphSitemap {
 pub(super) enum SitemapFile {
     /// `/sitemap.xml`, which a crawler may request although nothing names it.
     WellKnown,
-    /// An index.
     Index,
-    /// A list in the index, which has a plain and a gzipped one.
     Plain,
     Packed,
     Text,
     Alternates,
-    /// Another host's sitemap on this site.
     Of(u64),
-    /// The URL that redirects, and its target.
     Old,
     New,
 }
@@ -96,7 +85,7 @@ impl SitemapFile {
 }
 
 impl SiteGraph {
-    /// Returns how a host publishes its list of pages. `None` if it has no sitemaps.
+    /// Returns how a host publishes its list of pages, if it has sitemaps.
     #[must_use]
     pub fn sitemap_kind(&self, host: u64) -> Option<SitemapKind> {
         let GraphSettings { sitemaps, .. } = self.settings;
@@ -109,7 +98,6 @@ impl SiteGraph {
         Some(if self.has_robots(host) { kind } else { SitemapKind::WellKnown })
     }
 
-    /// Returns the sitemap that a host's robots.txt names. `None` if it does not name any.
     pub(super) fn named_sitemap(&self, host: u64) -> Option<GraphSitemap> {
         let file = match self.sitemap_kind(host)? {
             SitemapKind::Urlset => SitemapFile::WellKnown,
@@ -148,7 +136,6 @@ impl SiteGraph {
         self.sitemap_kind(at) == Some(kind)
     }
 
-    /// Returns the sitemaps that an index lists, or the target of a sitemap's redirect.
     pub(super) fn sitemaps_in(&self, GraphSitemap { at, file }: GraphSitemap) -> Vec<GraphSitemap> {
         let files: &[SitemapFile] = match file {
             SitemapFile::Index => &[SitemapFile::Plain, SitemapFile::Packed],
@@ -158,8 +145,8 @@ impl SiteGraph {
         files.iter().map(|file| GraphSitemap { at, file: *file }).collect()
     }
 
-    /// Returns the pages that a sitemap lists. The lists at `/sitemap.xml` and on another host also
-    /// contain the next host's home page, so that tests notice a crawler that leaves its scope.
+    /// The lists at `/sitemap.xml` and on another host also contain the next host's home page,
+    /// which is out of scope.
     pub(super) fn pages_in(&self, sitemap: GraphSitemap) -> Vec<GraphPage> {
         let GraphSitemap { at, file } = sitemap;
         let host = match file {
@@ -169,8 +156,8 @@ impl SiteGraph {
         };
         let is_listed = |page: &GraphPage| match self.kind(*page) {
             PageKind::Hidden => true,
-            // Images are not listed, because an image's outcome depends on whether a crawler first
-            // finds it on a page or in a sitemap.
+            // An image's outcome depends on whether a crawler first finds it on a page or in a
+            // sitemap.
             PageKind::Image => false,
             _ => page.page.is_multiple_of(3),
         };
@@ -187,7 +174,6 @@ impl SiteGraph {
         pages
     }
 
-    /// Returns the response for the sitemap at a target. `None` if it does not exist.
     pub(super) fn sitemap_at(&self, host: u64, target: &str) -> Option<GraphAnswer> {
         let of_host = || {
             let number = target.strip_prefix("/sitemaps/of/")?.strip_suffix(".xml")?;
@@ -208,7 +194,6 @@ impl SiteGraph {
         self.has_sitemap(sitemap).then(|| self.sitemap(sitemap))
     }
 
-    /// Returns a sitemap's response: 404 if it does not exist.
     pub(super) fn sitemap(&self, sitemap: GraphSitemap) -> GraphAnswer {
         if !self.has_sitemap(sitemap) {
             return GraphAnswer::page(404, "Not Found");
@@ -237,12 +222,10 @@ impl SiteGraph {
 
 pub(super) const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
-/// Returns a list in XML.
 pub(super) fn urlset<T: AsRef<str>>(pages: &[T]) -> String {
     let mut xml =
         format!("{DECLARATION}<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n");
     for page in pages {
-        // Writing to a string does not fail.
         let _ = writeln!(xml, "<url><loc>{}</loc></url>", escaped(page.as_ref()));
     }
     xml.push_str("</urlset>\n");
@@ -260,7 +243,6 @@ pub(super) fn index<T: AsRef<str>>(sitemaps: &[T]) -> String {
     xml
 }
 
-/// Returns a list in which every second page appears only as the previous page's alternate.
 fn with_alternates(pages: &[String]) -> String {
     let mut xml = format!(
         "{DECLARATION}<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
@@ -289,7 +271,6 @@ fn escaped(url: &str) -> String {
 fn gzip(text: &str) -> Bytes {
     let mut packed: GzEncoder<Vec<u8>> =
         GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());
-    // Writing to memory does not fail.
     let written = std::io::Write::write_all(&mut packed, text.as_bytes());
     written.and_then(|()| packed.finish()).unwrap_or_default().into()
 }

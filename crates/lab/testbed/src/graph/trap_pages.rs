@@ -1,6 +1,4 @@
 //! Responses for URLs in traps.
-//!
-//! This module does not depend on robots.txt, which is part of the host's other responses.
 
 use std::{fmt::Write, sync::OnceLock};
 
@@ -18,24 +16,15 @@ use super::{
 };
 use crate::{dice::Dice, draw};
 
-/// Number of links on the page of [`Trap::ManyLinks`].
 const MANY_LINKS: u64 = 12_000;
-/// Number of items in a shop. Each choice of filters shows one third of them.
 const ITEMS: u64 = 60;
-/// Number of values for each filter in a shop.
 const FILTER_VALUES: usize = 6;
-/// Number of hosts to which each host in a link farm links.
 const FARM_LINKS: u64 = 20;
-/// Number of hosts in a link farm.
 const FARM_HOSTS: u64 = 1_000_000_000;
-/// Number of redirects or refreshing pages in a loop.
 const LOOP_LENGTH: u64 = 3;
-/// Size in bytes of the piece that an endless body repeats.
 const ENDLESS_PIECE_BYTES: usize = 16 << 10;
-/// Separates draws for traps from other draws.
 const TRAP_PAGE_DRAW: u64 = 60;
 
-/// Returns a response from a host's trap. `None` if the target does not belong to the trap.
 pub(super) fn answer(
     graph: &SiteGraph,
     host: u64,
@@ -93,7 +82,6 @@ pub(super) fn answer(
     })
 }
 
-/// Returns a response from a host in a link farm.
 pub(super) fn farm(graph: &SiteGraph, host: u64, number: u64, target: &str) -> GraphAnswer {
     if target == "/robots.txt" {
         return GraphAnswer::page(404, "Not Found");
@@ -108,7 +96,6 @@ pub(super) fn farm(graph: &SiteGraph, host: u64, number: u64, target: &str) -> G
     page(&format!("Best offers {number}"), &links)
 }
 
-/// Returns a page with these links and a link to the home page.
 fn page<T: AsRef<str>>(title: &str, links: &[T]) -> GraphAnswer {
     page_with(title, "", links)
 }
@@ -119,7 +106,6 @@ fn page_with<T: AsRef<str>>(title: &str, head: &str, links: &[T]) -> GraphAnswer
          <body><h1>{title}</h1><p><a href=\"/\">Home</a></p>\n<ul>\n"
     );
     for link in links {
-        // Writing to a string does not fail.
         let _ = writeln!(html, "<li><a href=\"{}\">more</a>", link.as_ref().replace('&', "&amp;"));
     }
     html.push_str("</ul></body></html>\n");
@@ -145,8 +131,7 @@ fn endless_query(rest: &str) -> GraphAnswer {
 }
 
 fn session(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
-    // The session ids in these links depend on the page's whole path, so that each page links to
-    // new ids.
+    // Each page links to new ids, which depend on its whole path.
     let mut dice = trap_dice(graph, host, rest);
     let links = ["list", "item1", "item2"].map(|name| format!("/session/{:x}/{name}", dice.next()));
     page("Your basket", &links)
@@ -168,7 +153,6 @@ fn folders(rest: &str) -> GraphAnswer {
     page("Folder", &[format!("{word}{}/", depth / WORDS.len())])
 }
 
-/// Returns the items for a choice of filters, with links that change each filter.
 fn facets(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
     let chosen = rest.strip_prefix('?').unwrap_or_default();
     let mut dice = trap_dice(graph, host, rest);
@@ -189,7 +173,6 @@ fn facets(graph: &SiteGraph, host: u64, rest: &str) -> GraphAnswer {
     page_with("Our shop", &format!("</head><body>{text}"), &links)
 }
 
-/// Returns the page for a missing page, with status 200.
 fn not_found(graph: &SiteGraph, host: u64, target: &str) -> GraphAnswer {
     let mut dice = trap_dice(graph, host, target);
     let links: Vec<String> = (0..6).map(|_| format!("/missing/{}", dice.below(1 << 32))).collect();
@@ -201,7 +184,6 @@ fn trap_dice(graph: &SiteGraph, host: u64, text: &str) -> Dice {
     Dice::of_numbers([graph.seed, TRAP_PAGE_DRAW, host, seed])
 }
 
-/// Counts a client's requests in a cookie.
 fn counter(request: &GraphRequest<'_>) -> GraphAnswer {
     let pairs = request.cookie.into_iter().flat_map(|cookie| cookie.split(';'));
     let count = pairs.filter_map(|pair| pair.trim().strip_prefix("count=")?.parse::<u64>().ok());
@@ -249,8 +231,7 @@ fn lying(graph: &SiteGraph, name: &str, rest: &str) -> Option<GraphAnswer> {
 fn utf16(rest: &str) -> Option<GraphAnswer> {
     let to = ["/utf16/behind-le", "/utf16/behind-be", "/utf16/behind-header"];
     let text = |to: &str| {
-        // This markup does not declare a charset, because such a declaration would be wrong in
-        // UTF-16.
+        // This page declares no charset, because such a declaration would be wrong in UTF-16.
         format!("<!DOCTYPE html><title>Grüße – ☃</title><a href=\"{to}\">weiter</a>\n")
     };
     let packed = |text: String, bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {

@@ -1,6 +1,4 @@
 //! Responses for sitemaps that are traps.
-//!
-//! This module does not depend on other hosts' sitemaps.
 
 use std::{fmt::Write, sync::OnceLock};
 
@@ -14,19 +12,14 @@ use super::{
     world::SiteGraph,
 };
 
-/// Number of sitemaps in a loop.
 const LOOP_LENGTH: u64 = 3;
-/// Number of sitemaps in each index of a tree.
 const TREE_WIDTH: u64 = 20;
-/// Number of entries in the sitemap for `SitemapMany`, four times the protocol's limit.
+/// Four times the sitemap protocol's limit.
 const MANY_ENTRIES: u64 = 200_000;
 
-/// Number of sitemaps in a flood.
 const FLOOD_LISTS: u64 = 21;
-/// Number of entries in each sitemap in a flood, which is the protocol's limit.
 const FLOOD_ENTRIES: u64 = 50_000;
 
-/// URLs whose hosts are outside the public internet.
 const SPECIAL: [&str; 8] = [
     "http://127.0.0.1:5432/",
     "http://169.254.169.254/latest/meta-data/",
@@ -38,11 +31,9 @@ const SPECIAL: [&str; 8] = [
     "http://0x7f.1/",
 ];
 
-/// Returns a response from a host's trap. `None` if the target does not belong to the trap.
 pub(super) fn answer(graph: &SiteGraph, host: u64, trap: Trap, rest: &str) -> Option<GraphAnswer> {
     let url = |rest: &str| format!("{}{}{rest}", graph.origin(host), trap.prefix());
     let xml = |body: String| GraphAnswer::new(200, "application/xml", body);
-    // The pages in these sitemaps are below `page/`.
     if rest.starts_with("page/") {
         return Some(GraphAnswer::page(200, "A page that only a sitemap names"));
     }
@@ -101,7 +92,6 @@ fn entities(page: &str) -> String {
     let mut xml = format!("{DECLARATION}<!DOCTYPE urlset [\n<!ENTITY l0 \"lol\">\n");
     for number in 1..10 {
         let before = format!("&l{};", number - 1).repeat(10);
-        // Writing to a string does not fail.
         let _ = writeln!(xml, "<!ENTITY l{number} \"{before}\">");
     }
     xml.push_str("<!ENTITY file SYSTEM \"file:///etc/passwd\">\n");
@@ -114,13 +104,11 @@ fn entities(page: &str) -> String {
     xml
 }
 
-/// Returns a list that starts with its root element, followed by one GiB of spaces.
 fn bomb() -> Bytes {
     static BOMB: OnceLock<Bytes> = OnceLock::new();
     BOMB.get_or_init(|| bomb_of(b"<urlset>")).clone()
 }
 
-/// Returns a list without line breaks that contains the pages with these numbers.
 fn list(page: &str, numbers: std::ops::Range<u64>) -> String {
     let mut xml = format!("{DECLARATION}<urlset>");
     for number in numbers {

@@ -1,8 +1,6 @@
-//! The traps: parts of a host with endless URLs, bytes or waiting times.
-//!
-//! A host has at most one trap. Its home page links to the trap's entries. If the entries are
-//! sitemaps, its robots.txt names them instead. A trap in robots.txt itself has no entries. This
-//! module does not depend on the traps' pages.
+//! The traps for crawlers: endless URLs, bodies and waiting times, and responses that mislead. A
+//! host has at most one trap. Its home page links to the trap's entries, or its robots.txt names
+//! them as sitemaps.
 
 macro_rules! traps {
     ($($(#[$doc:meta])* $variant:ident $name:literal $prefix:literal [$($entry:literal)*];)+) => {
@@ -14,20 +12,21 @@ macro_rules! traps {
             /// Every trap, in declaration order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant,)+];
 
-            /// Returns the stable name, in snake case.
+            /// Returns this trap's stable name, in snake case.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Returns the prefix of all targets in the trap. Empty if there is none.
+            /// Returns the prefix that all targets in this trap share, which is empty if there is
+            /// none.
             #[must_use]
             pub fn prefix(self) -> &'static str {
                 match self { $(Self::$variant => $prefix,)+ }
             }
 
-            /// Returns the targets to which the home page links, or that robots.txt names as
-            /// sitemaps.
+            /// Returns this trap's entries: the targets to which the home page links, or that
+            /// robots.txt names as sitemaps.
             #[must_use]
             pub fn entries(self) -> &'static [&'static str] {
                 match self { $(Self::$variant => &[$($entry),*],)+ }
@@ -36,8 +35,7 @@ macro_rules! traps {
     };
 }
 
-// The columns: name, prefix of the targets, and targets to which the home page links or that
-// robots.txt names.
+// The columns are the name, the prefix of the targets, and the entries.
 traps! {
     /// A calendar in which each month links to the next and the previous one.
     Calendar "calendar" "/calendar/" ["/calendar/2026/11"];
@@ -119,13 +117,13 @@ impl Trap {
         Self::ALL.into_iter().find(|trap| trap.as_str() == name)
     }
 
-    /// Returns true if the trap consists of sitemaps, which robots.txt names.
+    /// Returns true if this trap consists of sitemaps, which robots.txt names.
     #[must_use]
     pub fn is_of_sitemaps(self) -> bool {
         self.as_str().starts_with("sitemap_")
     }
 
-    /// Returns true if the trap prevents crawlers from fetching any page on its host.
+    /// Returns true if this trap prevents crawlers from fetching any page on its host.
     #[must_use]
     pub fn closes_host(self) -> bool {
         matches!(self, Self::RobotsUnavailable | Self::RobotsDelay)

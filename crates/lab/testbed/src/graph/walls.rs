@@ -1,6 +1,6 @@
-//! Pages behind a cookie wall. If a client does not send the page's cookie, the server redirects it
-//! to the URL that sets this cookie, and from there back to the page. Half of these walls set the
-//! cookie with a redirect to the page itself.
+//! Pages behind a cookie wall. Without the page's cookie, a client is redirected to the URL that
+//! sets it, and from there back. Half of these walls set the cookie with a redirect to the page
+//! itself.
 
 use super::{
     reply::GraphAnswer,
@@ -9,15 +9,11 @@ use super::{
 };
 
 impl SiteGraph {
-    /// Returns the separate URL that sets a page's cookie and redirects to the page. `None` if the
-    /// page has no wall, or if the page sets the cookie itself.
     pub(super) fn check_target(&self, page: GraphPage) -> Option<String> {
         let has_check = self.kind(page) == PageKind::Walled && page.page.is_multiple_of(2);
         has_check.then(|| format!("/check/{}.html", page.page))
     }
 
-    /// Returns a cookie wall's redirect. `None` if the target has no wall, or if the client sent
-    /// the cookie.
     pub(super) fn wall(&self, host: u64, request: &GraphRequest<'_>) -> Option<GraphAnswer> {
         let cookie = |page: GraphPage| format!("wall{}=1", page.page);
         let opened = |page: GraphPage| {

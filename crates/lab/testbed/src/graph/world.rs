@@ -1,6 +1,4 @@
-//! The world: each host's and page's kind. All kinds are functions of numbers.
-//!
-//! This module does not depend on the pages' names or content.
+//! The world: each host's and page's kind, as functions of numbers.
 
 use std::time::Duration;
 
@@ -11,11 +9,10 @@ use super::{
 };
 use crate::{behaviour::Behaviour, dice::Dice, error::TestbedError};
 
-/// Maximum number of hosts to which a home page links in its site's tree, and of sites to which it
-/// links in the tree of sites.
+/// Maximum children per host in its site's tree, and per site in the tree of sites. Home pages link
+/// to these children.
 pub(super) const CHILDREN_OF_A_HOME: u64 = 4;
 
-// Labels that separate the different draws for one number.
 const SIZE_DRAW: u64 = 10;
 const KIND_DRAW: u64 = 11;
 const HTTPS_DRAW: u64 = 12;
@@ -44,17 +41,17 @@ pub enum PageKind {
     Plain,
     /// A redirect to a plain page on its host.
     Redirect,
-    /// A redirect to a plain page on another host, if there is one.
+    /// A redirect to a plain page on a random host.
     RedirectAway,
     /// 404.
     NotFound,
-    /// A page that is 503 on the first request.
+    /// A page that responds with 503 to a day's first request.
     Unavailable,
     /// A page that robots.txt disallows.
     Forbidden,
     /// A page whose meta element forbids following its links.
     Nofollow,
-    /// A page that is reached only by links with `rel=nofollow`.
+    /// A page to which all links have `rel=nofollow`.
     Hidden,
     /// An image on the parent page.
     Image,
@@ -96,19 +93,19 @@ impl SiteGraph {
         Ok(Self { seed, settings, names, harmonic })
     }
 
-    /// Returns the world's settings.
+    /// Returns this world's settings.
     #[must_use]
     pub fn settings(&self) -> &GraphSettings {
         &self.settings
     }
 
-    /// Returns the number of hosts, without link farms.
+    /// Returns this world's host count, without link farms.
     #[must_use]
     pub fn hosts(&self) -> u64 {
         self.settings.hosts
     }
 
-    /// Returns the number of sites.
+    /// Returns this world's site count.
     #[must_use]
     pub fn sites(&self) -> u64 {
         self.settings.sites
@@ -120,14 +117,13 @@ impl SiteGraph {
         self.names.host_name(host)
     }
 
-    /// Returns the number of the host with this name, which must be in lower case and without a
-    /// trailing dot. `None` for hosts in link farms.
+    /// Returns the number of the host with this name, in lower case and without a trailing dot.
+    /// `None` for hosts in link farms.
     #[must_use]
     pub fn host_of_name(&self, name: &str) -> Option<u64> {
         self.named(name).filter(|named| named.farm.is_none()).map(|named| named.host)
     }
 
-    /// Returns the host with this name, which may be in a link farm.
     pub(crate) fn named(&self, name: &str) -> Option<NamedHost> {
         let has_farm = |named: &NamedHost| self.trap(named.host) == Some(Trap::LinkFarm);
         self.names.find(name).filter(|named| named.farm.is_none() || has_farm(named))
@@ -139,8 +135,7 @@ impl SiteGraph {
         self.names.site_of(host)
     }
 
-    /// Returns a site's name. This is its registered domain if the crawler knows the world's
-    /// suffixes.
+    /// Returns a site's name.
     #[must_use]
     pub fn site_name(&self, site: u64) -> String {
         self.names.site_name(site)
@@ -152,10 +147,8 @@ impl SiteGraph {
         self.names.first_host(site)
     }
 
-    /// Returns a host's home page. With the scope `any`, every page in the world can be reached
-    /// from host 0's home page. With the scope `site`, every page on a site can be reached from its
-    /// first host's home page, and with `host` every page on a host from its home page. Hidden
-    /// pages and closed hosts are exceptions.
+    /// Returns a host's home page. With the scope `any`, every page can be reached from host 0's
+    /// home page, except hidden pages and pages on dead or closed hosts.
     #[must_use]
     pub fn home(&self, host: u64) -> GraphPage {
         GraphPage { host, page: 0 }
@@ -176,13 +169,12 @@ impl SiteGraph {
         }
     }
 
-    /// Returns the total number of pages. Takes time proportional to the number of hosts.
+    /// Returns this world's total page count.
     #[must_use]
     pub fn pages(&self) -> u64 {
         (0..self.hosts()).map(|host| self.pages_of(host)).sum()
     }
 
-    /// Returns a page's children in its host's tree.
     pub(super) fn children(&self, page: GraphPage) -> std::ops::Range<u64> {
         let width = self.tree_width();
         let first = page.page.saturating_mul(width).saturating_add(1);
@@ -190,8 +182,7 @@ impl SiteGraph {
         first.min(pages)..first.saturating_add(width).min(pages)
     }
 
-    /// Returns a page's parent in its host's tree, which is a plain page. The home page is its own
-    /// parent.
+    /// The parent is a plain page. The home page is its own parent.
     pub(super) fn parent(&self, page: GraphPage) -> GraphPage {
         GraphPage { page: page.page.saturating_sub(1) / self.tree_width(), ..page }
     }
@@ -253,13 +244,13 @@ impl SiteGraph {
         self.host_has(HTTPS_DRAW, host, self.settings.https)
     }
 
-    /// Returns true if a host has a robots.txt with rules.
+    /// Returns false if a host's robots.txt is missing or an HTML page.
     #[must_use]
     pub fn has_robots(&self, host: u64) -> bool {
         match self.trap(host) {
             Some(Trap::RobotsHtml) => false,
             Some(Trap::RobotsHuge | Trap::RobotsUnavailable | Trap::RobotsDelay) => true,
-            // This robots.txt must exist, because it names the trap's sitemaps.
+            // This robots.txt names the trap's sitemaps, so it must exist.
             Some(trap) if trap.is_of_sitemaps() => true,
             _ => {
                 !self.host_has(ROBOTS_DRAW, host, self.settings.no_robots)
@@ -278,8 +269,7 @@ impl SiteGraph {
         }
     }
 
-    /// Returns a host's trap. `None` if it has none. Dead hosts have no trap. A trap that closes
-    /// its host is placed only on a host without other hosts below it in the tree.
+    /// Returns a host's trap, if it has one.
     #[must_use]
     pub fn trap(&self, host: u64) -> Option<Trap> {
         if !self.host_has(TRAP_DRAW, host, self.settings.trap_hosts) {
@@ -291,8 +281,7 @@ impl SiteGraph {
         (!is_lost && self.host_behaviour(host) == Behaviour::Fine).then_some(trap)
     }
 
-    /// Returns the Crawl-delay in a host's robots.txt. `None` if there is none. If robots.txt is a
-    /// trap, only [`Trap::RobotsHuge`] has a delay.
+    /// Returns the Crawl-delay in a host's robots.txt, if there is one.
     #[must_use]
     pub fn crawl_delay(&self, host: u64) -> Option<Duration> {
         let (least, most) = self.settings.crawl_delay_ms;
@@ -306,8 +295,8 @@ impl SiteGraph {
         self.trap(host).is_some_and(Trap::closes_host)
     }
 
-    /// Returns a host's mean response time. This is zero except for slow hosts, whose times are
-    /// drawn so that every magnitude is equally likely.
+    /// Returns the mean delay that a slow host adds to its responses. This is zero for all other
+    /// hosts.
     #[must_use]
     pub fn response_time(&self, host: u64) -> Duration {
         if !self.host_has(SLOW_DRAW, host, self.settings.slow) {
@@ -315,13 +304,11 @@ impl SiteGraph {
         }
         let (least, most) = self.settings.slow_ms;
         let mut dice = self.host_dice(SLOW_DRAW + 100, host);
-        // Choose a magnitude between the bounds, then a number in this magnitude.
         let halves = (most / least.max(1)).max(1).ilog2();
         let top = most >> dice.below(u64::from(halves) + 1);
         Duration::from_millis(dice.between((top / 2).max(least), top.max(least)))
     }
 
-    /// Returns true if the trees of hosts and sites have no other host below this one.
     fn is_leaf(&self, host: u64) -> bool {
         let site = self.site_of(host);
         let first = self.first_host(site);

@@ -11,7 +11,6 @@ use everytab_commoncrawl::warc::{Limits, Record, RecordType, Records, read_recor
 
 use crate::{error::TestbedError, stored_response::StoredResponse};
 
-/// A recorded response's location in its WARC file.
 #[derive(Clone, Copy, Debug)]
 struct AnswerLocation {
     file: usize,
@@ -27,13 +26,11 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Reads the files. If a URL has several responses, this uses the first with status 200, or
-    /// else the first one.
+    /// Uses a URL's first response with status 200, or else its first one.
     pub(super) fn read(files: Vec<PathBuf>) -> Result<Self, TestbedError> {
         let mut by_url: HashMap<String, AnswerLocation> = HashMap::new();
         for (file, path) in files.iter().enumerate() {
             let archive = fs::read(path).map_err(TestbedError::file(path))?;
-            // A damaged record is skipped. The following records are still read.
             let mut records: Vec<_> = Records::new(&archive, Limits::default())
                 .map(|(offset, record)| (offset, record.ok().and_then(|record| answer(&record))))
                 .collect();
@@ -54,8 +51,8 @@ impl Answers {
         Ok(Self { files, by_url })
     }
 
-    /// Returns a URL's recorded response. If only the other scheme was recorded, its response is
-    /// used if it is a 200. A redirect could lead back to this URL.
+    /// If only the other scheme was recorded, only a 200 is used, because a redirect could lead
+    /// back to this URL.
     pub(super) fn find(&self, https: bool, host: &str, target: &str) -> Option<StoredResponse> {
         let [this, other] = if https { ["https", "http"] } else { ["http", "https"] };
         let of = |scheme| self.by_url.get(&format!("{scheme}://{host}{target}"));
@@ -64,20 +61,19 @@ impl Answers {
     }
 }
 
-/// Returns a record's URL and status, if it is a response that can be sent again.
 fn answer(record: &Record) -> Option<(String, u16)> {
     if record.record_type != RecordType::Response {
         return None;
     }
     let status = record.http_response().ok()?.status;
-    // 206 and 304 only respond to requests with a Range or a condition.
+    // 206 and 304 only respond to a Range or a condition.
     let usable = !matches!(status, 0..=199 | 206 | 304);
     let url = normal(&record.target_uri()?)?;
     usable.then_some((url, status))
 }
 
 fn read_response(file: &Path, location: &AnswerLocation) -> Option<StoredResponse> {
-    /// 16 MiB, more than any record that the fetcher accepts.
+    /// A record may have 16 MiB, which is more than the fetcher accepts.
     const MAX_MEMBER_BYTES: u64 = 16 << 20;
     let mut bytes = vec![0; location.length.min(MAX_MEMBER_BYTES) as usize];
     File::open(file).ok()?.read_exact_at(&mut bytes, location.offset).ok()?;
@@ -93,7 +89,6 @@ fn read_response(file: &Path, location: &AnswerLocation) -> Option<StoredRespons
     Some(StoredResponse { status: response.status, headers, body: response.body.into() })
 }
 
-/// Returns the URL with scheme and host in lower case, without default port and fragment.
 fn normal(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();

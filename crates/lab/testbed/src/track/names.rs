@@ -1,4 +1,4 @@
-//! A track's name server: one thread, one socket, responses written byte by byte.
+//! A track's name server: one thread, one socket.
 
 use std::{
     io,
@@ -17,7 +17,6 @@ const HEADER_BYTES: usize = 12;
 const TYPE_A: u16 = 1;
 const NXDOMAIN: u8 = 3;
 
-/// Responds on 127.0.0.1:53 until the process ends.
 pub(crate) fn serve(plan: &Arc<TrackPlan>, tally: &Arc<Tally>) -> io::Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 53))?;
     socket2::SockRef::from(&socket).set_recv_buffer_size(8 << 20)?;
@@ -35,8 +34,6 @@ pub(crate) fn serve(plan: &Arc<TrackPlan>, tally: &Arc<Tally>) -> io::Result<()>
     Ok(())
 }
 
-/// Returns the response to a message with one query (RFC 1035, 4.1). `None` if the message is
-/// invalid.
 fn answer(plan: &TrackPlan, message: &[u8]) -> Option<Vec<u8>> {
     let mut name = String::new();
     let mut at = HEADER_BYTES;
@@ -65,13 +62,10 @@ fn answer(plan: &TrackPlan, message: &[u8]) -> Option<Vec<u8>> {
     };
     let address = address.filter(|_| exists && kind == TYPE_A);
     let mut answer = message.get(..end)?.to_vec();
-    // Flags for a response, recursion desired and recursion available. Then one query, and no
-    // authority or additional records.
     answer[2] = 0x81;
     answer[3] = 0x80 | if exists { 0 } else { NXDOMAIN };
     answer[4..HEADER_BYTES].copy_from_slice(&[0, 1, 0, u8::from(address.is_some()), 0, 0, 0, 0]);
     if let Some(address) = address {
-        // The name refers to the query. Then type A, class IN, five minutes, four bytes.
         answer.extend_from_slice(&[0xC0, HEADER_BYTES as u8, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4]);
         answer.extend_from_slice(&address.octets());
     }

@@ -1,20 +1,14 @@
-//! A track's plan: every host's and URL's behaviour. These are pure functions of numbers, without
-//! state.
-//!
-//! Hosts share few addresses, and the number of hosts per address follows Zipf's law, as on the
-//! web. If an address is dead, all its hosts are dead. All other properties are drawn for each
-//! host.
+//! A track's plan: every host's and URL's behaviour. The number of hosts per address follows Zipf's
+//! law, as on the web. If an address is dead, all its hosts are dead.
 
 use std::{collections::BTreeMap, net::Ipv4Addr, time::Duration};
 
 use crate::{address::DROPPED_OCTET, dice::Dice};
 
-/// The domain under which the hosts are numbered.
 pub(crate) const DOMAIN: &str = "icons.test";
-/// Every track's seed. It is constant so that measurements on different days are comparable.
+/// Every track has this seed, so that measurements on different days are comparable.
 const SEED: u64 = 5;
-/// Number of addresses that are never dead. These have the most hosts, and one of them has a tenth
-/// of all hosts.
+/// Number of addresses that are never dead, because they have the most hosts.
 const ALWAYS_ALIVE: usize = 20;
 
 /// A kind of measurement.
@@ -70,7 +64,7 @@ pub enum HostKind {
 }
 
 impl HostKind {
-    /// Returns the kind's name in counts.
+    /// Returns this kind's name in counts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -123,8 +117,8 @@ pub struct ExpectedTotals {
     pub dead_addresses_of_one_host: usize,
     /// The sum of all good responses' latencies.
     pub latency_seconds: f64,
-    /// The minimum total time for all requests with the deadlines below, for a client that gives up
-    /// an address after two hosts and an origin after its first URL.
+    /// The minimum total time for all requests with the fetcher's deadlines, for a client that
+    /// skips a dead address after two hosts and a failing origin after its first URL.
     pub least_slot_seconds: f64,
     /// The total time for a client that remembers nothing and waits for the total deadline for each
     /// silent URL.
@@ -133,9 +127,7 @@ pub struct ExpectedTotals {
 
 /// The fetcher's deadline for TCP and TLS together.
 const CONNECT_SECONDS: f64 = 5.0;
-/// The fetcher's deadline for a response's head.
 const FIRST_BYTE_SECONDS: f64 = 5.0;
-/// The fetcher's deadline for a whole request.
 const TOTAL_SECONDS: f64 = 10.0;
 
 impl TrackPlan {
@@ -180,7 +172,7 @@ impl TrackPlan {
         urls.into_iter().map(url).collect()
     }
 
-    /// Returns the totals that a client can expect.
+    /// Returns the totals that a client of this track can expect.
     #[must_use]
     pub fn expected(&self) -> ExpectedTotals {
         let mut expected = ExpectedTotals::default();
@@ -221,7 +213,6 @@ impl TrackPlan {
         self.hosts.get(host).map(|host| host.address)
     }
 
-    /// Returns a URL's latency, which is 0.2 to 0.6 s in the scenario `Mix` and zero otherwise.
     pub(crate) fn latency(&self, host: usize, icon: usize) -> Duration {
         if self.scenario != Scenario::Mix {
             return Duration::ZERO;
@@ -231,7 +222,6 @@ impl TrackPlan {
     }
 
     fn icons_of(&self, host: usize) -> usize {
-        // 1, 2, 3, 4, 1, 2, ... if there are 2.5 URLs per host.
         let (hosts, urls) = (self.size.hosts.max(1), self.size.urls);
         let spread = [-3_i64, -1, 1, 3][host % 4];
         let fair = (urls * (host + 1) / hosts).saturating_sub(urls * host / hosts) as i64;
@@ -240,13 +230,11 @@ impl TrackPlan {
     }
 }
 
-/// Returns the number of the host with this name.
 pub(crate) fn host_number(name: &str) -> Option<usize> {
     name.strip_prefix('h')?.strip_suffix(DOMAIN)?.strip_suffix('.')?.parse().ok()
 }
 
-/// Returns the rank of each host's address. The address with rank n has a share of hosts
-/// proportional to 1 / (n + 1).
+/// The address with rank n has a share of hosts proportional to 1 / (n + 1).
 fn addresses_by_zipf(size: TrackSize) -> Vec<usize> {
     let mut sums = Vec::with_capacity(size.addresses);
     let mut sum = 0.0;
@@ -262,7 +250,6 @@ fn addresses_by_zipf(size: TrackSize) -> Vec<usize> {
     (0..size.hosts).map(rank_of).collect()
 }
 
-/// Chooses dead addresses that together have `permille` thousandths of the hosts.
 fn dead_addresses(address_of: &[usize], size: TrackSize, permille: usize) -> Vec<bool> {
     let mut hosts_at = vec![0_usize; size.addresses];
     for rank in address_of {
@@ -281,8 +268,7 @@ fn dead_addresses(address_of: &[usize], size: TrackSize, permille: usize) -> Vec
     dead
 }
 
-/// Returns the kind of a host whose address is alive. These are 88 % of all hosts: 70 % are fine,
-/// 10 % fail quickly, 5 % never finish, and 3 % have no TLS.
+/// These hosts are 88 %: 70 % are fine, 10 % fail quickly, 5 % never finish, and 3 % have no TLS.
 fn living_kind(number: usize) -> HostKind {
     let shares = [
         (HostKind::Fine, 700),
@@ -324,7 +310,6 @@ mod tests {
             (&[HostKind::Silent, HostKind::Stalls][..], 0.05),
             (&[HostKind::TlsAlert][..], 0.03),
         ] {
-            // Kinds are drawn per origin, and origins differ in size.
             assert!((share(kinds) - wanted).abs() < 0.015, "{kinds:?}: {}", share(kinds));
         }
         let mean = expected.latency_seconds / expected.urls["fine"] as f64;

@@ -7,7 +7,7 @@ use serde::{
     ser::{SerializeStruct, Serializer},
 };
 
-/// The totals since the start, and the maximum number of concurrent connections.
+/// The totals since the start.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub(crate) questions: AtomicU64,
@@ -23,7 +23,6 @@ impl Tally {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a connection until the value is dropped.
     pub(crate) fn connection(&self) -> Open<'_> {
         Self::count(&self.connections);
         let open = self.open.fetch_add(1, Ordering::Relaxed) + 1;

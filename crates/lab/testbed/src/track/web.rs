@@ -1,6 +1,4 @@
-//! A track's web servers. A response is a prepared one with 16 individual bytes at its end.
-//!
-//! They support only HTTP/1.1. TLS sessions are not resumed, so every connection needs a full
+//! A track's web servers: HTTP/1.1 without TLS resumption, so every connection needs a full
 //! handshake.
 
 use std::{
@@ -29,26 +27,18 @@ use crate::{
     listeners::drop_unreachable,
 };
 
-/// Number of connections that may wait to be accepted. This is enough for a client with thousands
-/// of requests in flight.
 const BACKLOG: i32 = 4_096;
-/// Maximum bytes in a request head. A longer one ends the connection.
 const MAX_HEAD: usize = 4_096;
-/// Number of prepared responses per kind.
 const PREPARED: u64 = 64;
 /// Size of a slow response's body, just below the 512 KiB that the fetcher accepts.
 const SLOW_BYTES: usize = 512 * 1_024 - 64;
-/// Number of pieces in which a slow response is sent.
 const SLOW_PIECES: usize = 16;
-/// A slow response's duration.
 const SLOW_TIME: Duration = Duration::from_secs(8);
 
-/// The servers. Dropping them closes every connection.
 pub(crate) struct Web {
     _servers: JoinSet<()>,
 }
 
-/// State that all connections share.
 struct TrackSite {
     plan: Arc<TrackPlan>,
     tally: Arc<Tally>,
@@ -84,7 +74,7 @@ impl Web {
     }
 }
 
-/// Returns prepared responses with head and icon, and 16 spare bytes after the icon.
+/// Appends 16 bytes for `mark` to each icon.
 fn drawn(path: &str) -> Vec<Vec<u8>> {
     let icons = (0..PREPARED).filter_map(|number| draw::icon(number, "track", path));
     icons
@@ -118,7 +108,6 @@ async fn accept(listener: TcpListener, is_tls: bool, site: Arc<TrackSite>) {
                 let site = Arc::clone(&site);
                 tokio::spawn(async move {
                     let _open = site.tally.connection();
-                    // A client may close its connection at any time.
                     let _ = receive(stream, is_tls, &site).await;
                 });
             }
@@ -192,14 +181,12 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// Sends nothing until the client closes the connection.
 async fn keep_silent<S: AsyncRead + Unpin>(mut stream: S) -> io::Result<()> {
     let mut heard = [0; 256];
     while stream.read(&mut heard).await? > 0 {}
     Ok(())
 }
 
-/// Parses the host's number and the icon's number from a request.
 fn read_head(head: &[u8]) -> Option<(usize, usize)> {
     let text = std::str::from_utf8(head).ok()?;
     let path = text.strip_prefix("GET /")?.split(' ').next()?;
@@ -214,8 +201,7 @@ fn read_head(head: &[u8]) -> Option<(usize, usize)> {
     Some((host, icon))
 }
 
-/// Returns a response with different bytes for every URL, so that a client has no advantage by
-/// storing equal icons once.
+/// The bytes differ for every URL, so that a client has no advantage by storing equal icons once.
 fn icon_answer(site: &TrackSite, host: usize, icon: usize) -> Vec<u8> {
     let answers = if icon == 0 { &site.favicons } else { &site.pictures };
     let mut bytes = answers[(host * 7 + icon) % answers.len()].clone();

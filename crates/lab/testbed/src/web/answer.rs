@@ -1,7 +1,4 @@
-//! The response to a request: a pure function of the internet's settings and (scheme, host,
-//! target).
-//!
-//! This module does not depend on how a response is written to a connection.
+//! The response to a request.
 
 use std::{io::Write, sync::Arc, time::Duration};
 
@@ -24,11 +21,9 @@ use crate::{
     stored_response::StoredResponse,
 };
 
-/// Maximum bytes in a body that the fetcher accepts. Bodies that are too large have more.
 const MAX_ACCEPTED_BYTES: u64 = 512 * 1_024;
 
-/// Responds to a request on a blocking thread, because drawing and reading would block the event
-/// loop.
+/// Uses a blocking thread, because drawing and reading would block the event loop.
 pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer {
     if !internet.knows(&request.host) {
         return Answer::page(421, "Misdirected Request");
@@ -36,11 +31,10 @@ pub(crate) async fn answer(internet: &Arc<Internet>, request: Request) -> Answer
     let behaviour = internet.behaviour(&request.host);
     internet.counters.request(behaviour, &request.host, request.path());
     if let Library::Graph(served) = &internet.library {
-        // Creating a page is faster than passing it to a blocking thread.
+        // This is faster than passing the page to a blocking thread.
         return graph::answer(internet, served, &request);
     }
-    // There is one permit per core. Without this limit, a thousand concurrent requests would start
-    // a thousand threads.
+    // Without this limit, a thousand concurrent requests would start a thousand threads.
     let Ok(_permit) = internet.drawing.acquire().await else {
         return Answer::page(500, "Internal Server Error");
     };
@@ -66,7 +60,6 @@ pub(crate) fn make(internet: &Internet, request: &Request) -> Answer {
     answer
 }
 
-/// Returns the URL's latency. It is always the same, 0.5 to 1.5 times the median.
 fn around(internet: &Internet, request: &Request) -> Duration {
     let median = internet.latency.median.as_millis() as u64;
     let mut dice = Dice::new(internet.seed, &["latency", &request.host, &request.target]);
@@ -118,7 +111,6 @@ fn misbehave(internet: &Internet, request: &Request, behaviour: Behaviour) -> An
         B::WrongContentType => with_wrong_type(content(internet, request), &mut dice),
         B::Gzip => gzipped(content(internet, request)),
         B::Fine | B::Slow | B::RobotsDisallow | B::RobotsUnavailable => content(internet, request),
-        // If these faults act, they do so before a request is read.
         B::DnsNxdomain
         | B::DnsServfail
         | B::DnsNoAddress
@@ -145,11 +137,9 @@ fn too_many_requests(internet: &Internet, request: &Request) -> Answer {
     }
 }
 
-/// The `Cache-Control` for a drawn icon: fresh for 60 days. Many icons on the web are fresh for one
-/// to three months.
+/// Icons are fresh for 60 days. Many icons on the web are fresh for one to three months.
 const ICON_CACHING: &str = "public, max-age=5184000";
 
-/// Returns the response without faults, which is the URL's icon, the home page, or 404.
 pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     let path = request.path();
     if path == "/favicon.ico" && internet.mix.lacks_favicon(internet.seed, &request.host) {
@@ -180,9 +170,7 @@ pub(crate) fn content(internet: &Internet, request: &Request) -> Answer {
     }
 }
 
-/// Returns a generated host's home page, or 304 if the client already has it.
 fn home(world: &World, request: &Request) -> Option<StoredResponse> {
-    // A URL with a query is another page.
     let path = Some(request.path()).filter(|path| *path == request.target)?;
     let (status, headers, body) = match live_home(world, &request.host, path)? {
         LiveHome::Redirect(to) => (302, vec![header("location", to)], Vec::new()),
@@ -200,13 +188,11 @@ fn home(world: &World, request: &Request) -> Option<StoredResponse> {
     Some(StoredResponse { status, headers, body: body.into() })
 }
 
-/// Sets the ending that `ending` computes from the content's length.
 fn with_ending(mut answer: Answer, ending: impl FnOnce(usize) -> Ending) -> Answer {
     answer.ending = ending(answer.body.len());
     answer
 }
 
-/// Sets a wrong Content-Type, or removes it.
 fn with_wrong_type(mut answer: Answer, dice: &mut Dice) -> Answer {
     answer.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
     let wrong = ["text/html", "application/octet-stream", "text/plain", "image/png", ""];
@@ -216,7 +202,6 @@ fn with_wrong_type(mut answer: Answer, dice: &mut Dice) -> Answer {
 
 fn gzipped(answer: Answer) -> Answer {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::new(6));
-    // Writing to memory does not fail. If it failed, the plain body would be correct, too.
     match gzip.write_all(&answer.body).and_then(|()| gzip.finish()) {
         Ok(packed) => {
             let answer = Answer { body: packed.into(), ..answer };

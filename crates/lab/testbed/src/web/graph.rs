@@ -7,10 +7,8 @@ use crate::{
     request::Request,
 };
 
-/// Number of bytes by which a Content-Length exceeds the body if it is too large.
 const PROMISED_BYTES: usize = 5_000;
 
-/// Responds to a request, after its host's response time.
 pub(super) fn answer(internet: &Internet, graph: &ServedGraph, request: &Request) -> Answer {
     let sent = (request.if_none_match.as_deref(), request.cookie.as_deref());
     let made = graph.answer(&request.host, &request.target, sent);

@@ -1,7 +1,5 @@
 //! HTTP/1.1 without a library, because no library sends a wrong length or stops in the middle of a
-//! body.
-//!
-//! This module reads requests without a body (GET and HEAD), one after another on a connection.
+//! body. Requests have no body (GET and HEAD).
 
 use std::{
     io,
@@ -24,17 +22,12 @@ use crate::{
     request::Request,
 };
 
-/// Maximum bytes in a request head. A longer one ends the connection.
 const MAX_HEAD_BYTES: usize = 16 * 1_024;
-/// Idle timeout. After this time without a request, a connection is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Write timeout. If a client does not read for this time, its connection is closed.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Duration of an endless body, after which the connection ends. This is longer than any client
-/// waits.
 const ENDLESS_TIME: Duration = Duration::from_secs(600);
 
-/// Serves until the client closes the connection. `tls_host` is the SNI hostname on https.
+/// `tls_host` is the SNI hostname on https.
 pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     tls_host: Option<String>,
@@ -79,12 +72,10 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(())
 }
 
-/// Closes the connection after everything has been sent.
 async fn finish<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) -> io::Result<()> {
     timeout(WRITE_TIMEOUT, stream.shutdown()).await?
 }
 
-/// Reads the bytes up to the empty line. `None` if the client has closed the connection.
 async fn read_head<S: AsyncRead + Unpin>(
     stream: &mut S,
     buffer: &mut Vec<u8>,
@@ -103,7 +94,6 @@ async fn read_head<S: AsyncRead + Unpin>(
     }
 }
 
-/// The request line, and the header fields that are used.
 #[derive(Debug, Eq, PartialEq)]
 struct Head {
     method: String,
@@ -169,7 +159,6 @@ async fn write<S: AsyncWrite + Unpin>(
     .await?
 }
 
-/// Sends chunks until the client closes the connection.
 async fn send_endlessly<S: AsyncWrite + Unpin>(mut stream: S, piece: &[u8]) -> io::Result<()> {
     let began = Instant::now();
     let chunk = [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
@@ -181,7 +170,6 @@ async fn send_endlessly<S: AsyncWrite + Unpin>(mut stream: S, piece: &[u8]) -> i
 
 const CHUNKED: &str = "transfer-encoding: chunked\r\n";
 
-/// Returns all bytes in a response, or only its head if the body is endless.
 fn encode(answer: &Answer, head_only: bool, close: bool) -> Vec<u8> {
     let status = answer.status;
     let reason = http::StatusCode::from_u16(status).ok().and_then(|s| s.canonical_reason());

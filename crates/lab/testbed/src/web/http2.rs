@@ -27,10 +27,8 @@ use crate::{
     access_log::OpenLine, counters::CountedConnection, internet::Internet, request::Request,
 };
 
-/// Interval between pings. A connection whose client does not reply is closed.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
-/// Serves until the client closes the connection.
 pub(crate) async fn serve<S>(
     stream: S,
     host: String,

@@ -1,7 +1,5 @@
 //! Redirects: chains, chains that are too long, loops, and redirects to private or invalid targets.
-//!
-//! The path contains the number of remaining hops (`/_hop/3/favicon.ico`), so that the server keeps
-//! no state between requests.
+//! The path contains the number of remaining hops (`/_hop/3/favicon.ico`).
 
 use super::reply::Answer;
 use crate::{
@@ -13,7 +11,6 @@ use crate::{
 
 const HOP: &str = "/_hop/";
 
-/// URLs in private networks, which a fetcher must reject.
 const PRIVATE: [&str; 8] = [
     "http://10.0.0.1/favicon.ico",
     "http://169.254.169.254/latest/meta-data/iam/security-credentials/",
@@ -32,7 +29,6 @@ const BAD_SCHEMES: [&str; 4] = [
     "data:image/png;base64,iVBORw0KGgo=",
 ];
 
-/// Returns the redirect, or, at the end of a chain, the request for the final target.
 pub(crate) fn answer(
     internet: &Internet,
     request: &Request,
@@ -59,7 +55,6 @@ pub(crate) fn answer(
     }
 }
 
-/// Returns a redirect to this same URL, or back and forth between two URLs.
 fn loop_back(request: &Request, dice: &mut Dice) -> Answer {
     let there = format!("{HOP}round{}", request.target);
     let target = match request.target.strip_prefix(&format!("{HOP}round")) {
@@ -86,15 +81,12 @@ fn chain(internet: &Internet, request: &Request, least: u64, most: u64) -> Resul
     let location = match dice.below(4) {
         0 | 1 => path,
         2 => format!("//{}{path}", request.host),
-        // Redirect to https and never back to http, because some clients reject this, and every hop
-        // counts here.
+        // No hop leads back to http, because some clients reject such redirects.
         _ => format!("https://{}{path}", request.host),
     };
     Ok(redirect(&mut dice, location))
 }
 
-/// Returns the number of remaining hops and the final target. `None` if the target is not part of a
-/// chain.
 fn unwind(target: &str) -> Option<(u64, &str)> {
     let rest = target.strip_prefix(HOP)?;
     let slash = rest.find('/')?;

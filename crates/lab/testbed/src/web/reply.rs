@@ -4,38 +4,29 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-/// How the body is framed and how it ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Ending {
-    /// Content-Length is the body's length.
     Length,
-    /// There is no Content-Length, so the body is chunked.
     Unannounced,
     /// Content-Length is this many bytes, regardless of the body. The connection ends after the
     /// body.
     Declared(usize),
     /// Content-Length is the body's length, but only this many bytes are sent.
     StallAfter(usize),
-    /// The body is chunked, and the connection ends before the final chunk.
     Unended,
-    /// The body is chunked and sent repeatedly until the client closes the connection.
     Endless,
 }
 
-/// The whole response and its delay.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Bytes,
-    /// The delay before the first byte.
     pub(crate) delay: Duration,
     pub(crate) ending: Ending,
 }
 
 impl Answer {
-    /// Creates a response without delay and with a true length. If the type is empty, there is no
-    /// Content-Type.
     pub(crate) fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
         let headers = match content_type {
             "" => Vec::new(),
@@ -45,7 +36,6 @@ impl Answer {
         Self { status, headers, body: body.into(), delay, ending }
     }
 
-    /// Creates a short HTML page, as servers send with an error.
     pub(crate) fn page(status: u16, title: &str) -> Self {
         let body = format!(
             "<!DOCTYPE html><html><head><title>{title}</title></head>\

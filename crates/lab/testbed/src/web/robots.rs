@@ -1,10 +1,10 @@
-//! The response for `/robots.txt`. This is often a 404, usually rules that allow icons, and rarely
-//! rules that disallow them.
+//! The response for `/robots.txt`: usually a 404 or rules that allow icons, and rarely rules that
+//! disallow them.
 
 use super::reply::Answer;
 use crate::{behaviour::Behaviour, dice::Dice, internet::Internet, request::Request};
 
-/// The robots.txt files that allow icons, with weights. `None` is a 404.
+/// `None` is a 404.
 const ALLOWING: [(Option<&str>, u32); 7] = [
     (None, 45),
     (Some("User-agent: *\nDisallow:\n"), 20),
@@ -15,15 +15,14 @@ const ALLOWING: [(Option<&str>, u32); 7] = [
     (Some("<!DOCTYPE html><html><head><title>Home</title></head></html>\n"), 1),
 ];
 
-/// The robots.txt files that disallow icons.
 const FORBIDDING: [&str; 3] = [
     "User-agent: *\nDisallow: /\n",
     "User-agent: Googlebot\nAllow: /\n\nUser-agent: *\nDisallow: /\n",
     "user-agent: EveryTabBot\ndisallow: /\n\nuser-agent: *\ndisallow:\n",
 ];
 
-/// Returns the response from a host with this behaviour. Status and body faults apply only to
-/// icons, because a host whose robots.txt is 500 would be a host with unknown rules.
+/// Status and body faults apply only to icons, because a robots.txt with status 500 would mean
+/// unknown rules.
 pub(crate) fn answer(internet: &Internet, request: &Request, behaviour: Behaviour) -> Answer {
     let mut dice = Dice::new(internet.seed, &["robots", &request.host]);
     let text = match behaviour {

@@ -4,10 +4,8 @@ use std::{io, time::Duration};
 
 use tokio::{io::AsyncReadExt, time::timeout};
 
-/// How long a silent connection remains open. This is longer than any client's timeout.
 const SILENCE: Duration = Duration::from_secs(120);
 
-/// Sends nothing until the client closes the connection.
 pub(super) async fn keep_silent<S: AsyncReadExt + Unpin>(mut stream: S) -> io::Result<()> {
     let mut ignored = [0; 1_024];
     let until_closed = async {

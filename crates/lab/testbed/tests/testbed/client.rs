@@ -1,5 +1,4 @@
-//! Starts the small internet for a test, and queries it with a plain client. The client queries the
-//! name server over UDP and dials the first address in the response.
+//! Starts the small internet for a test, and queries it with a plain client.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -20,7 +19,6 @@ use tokio::{
     net::{TcpStream, UdpSocket},
 };
 
-/// Starts an internet whose hosts all have one behaviour. Also returns its scratch directory.
 pub(crate) async fn internet_of(behaviour: Behaviour) -> (Running, TempDir) {
     start(Mix::only(behaviour)).await
 }
@@ -44,7 +42,6 @@ pub(crate) async fn start_graph(graph: GraphSettings) -> (Running, TempDir) {
     (SmallInternet::start(settings).await.unwrap(), scratch)
 }
 
-/// Returns a client that dials each of these hosts at its first address, if it has one.
 pub(crate) async fn client_of(running: &Running, hosts: &[String]) -> reqwest::Client {
     let authority = reqwest::Certificate::from_pem(running.ca_pem.as_bytes()).unwrap();
     let mut client = reqwest::Client::builder()
@@ -57,8 +54,8 @@ pub(crate) async fn client_of(running: &Running, hosts: &[String]) -> reqwest::C
         let found = addresses(running, host).await.unwrap_or_default();
         client = match found.first() {
             Some(address) => client.resolve(host, SocketAddr::new(*address, 0)),
-            // Keeps reqwest from asking the machine's own resolver. Callers must not dial this
-            // host: the port is the URL's, and the testbed also listens on 127.0.0.1.
+            // Otherwise reqwest would use the system's resolver. Callers must not dial this host,
+            // because the testbed also listens on 127.0.0.1.
             None => client.resolve(host, SocketAddr::from(([127, 0, 0, 1], 0))),
         };
     }
@@ -69,7 +66,6 @@ pub(crate) async fn ask(server: SocketAddr, host: &str, kind: RecordType) -> Mes
     in_time(&format!("the DNS response for {host}"), answer_of(server, host, kind)).await
 }
 
-/// Sends one query over UDP and returns the response, which may never arrive.
 pub(crate) async fn answer_of(server: SocketAddr, host: &str, kind: RecordType) -> Message {
     let mut message = Message::query();
     message.metadata.recursion_desired = true;
@@ -94,7 +90,6 @@ pub(crate) async fn ask_over_tcp(server: SocketAddr, host: &str) -> Message {
     Message::from_vec(&answer).unwrap()
 }
 
-/// Returns all addresses of a host, or the response code if the look-up fails.
 pub(crate) async fn addresses(running: &Running, host: &str) -> Result<Vec<IpAddr>, ResponseCode> {
     let mut found = Vec::new();
     for kind in [RecordType::A, RecordType::AAAA] {
@@ -118,7 +113,6 @@ pub(crate) fn port(running: &Running, scheme: &str) -> u16 {
     running.client.dial_ports.iter().find(|(from, _)| *from == of).unwrap().1
 }
 
-/// Fetches a URL without following redirects.
 pub(crate) async fn get(
     running: &Running,
     scheme: &str,
@@ -128,7 +122,6 @@ pub(crate) async fn get(
     get_within(LIMIT, running, scheme, host, target).await
 }
 
-/// Works like [`get`], but with the given time limit.
 pub(crate) async fn get_within(
     limit: Duration,
     running: &Running,
@@ -150,7 +143,6 @@ pub(crate) async fn get_within(
     client.get(format!("{scheme}://{host}:{port}{target}")).send().await
 }
 
-/// Formats the error and all its causes as one string.
 pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

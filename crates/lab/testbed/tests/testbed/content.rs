@@ -1,4 +1,5 @@
-//! The bucket and its bytes. A generated bucket must be reproducible, and a recorded one complete.
+//! Tests the bucket and its bytes: a generated bucket must be reproducible, and a recorded one
+//! complete.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +19,6 @@ use sha2::{Digest, Sha256};
 
 use crate::client::get;
 
-/// Returns the recorded corpus's directory, if it exists.
 fn corpus() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/corpus");
     let place = std::env::var_os("EVERYTAB_CORPUS").map_or(beside, PathBuf::from);
@@ -29,7 +29,6 @@ fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// Returns the digest of every file below a directory, by relative name.
 fn digests(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -48,7 +47,6 @@ fn digests(folder: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// The columns of an index row that the tests use.
 struct Row {
     surt: String,
     url: String,
@@ -89,7 +87,6 @@ fn rows(parquet: &Path) -> Vec<Row> {
     rows
 }
 
-/// Returns one subset's index files from the crawl's list.
 fn index_files(bucket: &Path, crawl: &str, subset: &str) -> Vec<PathBuf> {
     let list = bucket.join(format!("crawl-data/{crawl}/cc-index-table.paths.gz"));
     let mut names = String::new();
@@ -98,8 +95,7 @@ fn index_files(bucket: &Path, crawl: &str, subset: &str) -> Vec<PathBuf> {
     names.lines().filter(|name| name.contains(&part)).map(|name| bucket.join(name)).collect()
 }
 
-/// Asserts that each row's byte range is exactly its record in the WARC file. Returns the hosts
-/// with a home page.
+/// Asserts that each row's byte range is exactly its record. Returns the hosts with a home page.
 fn home_hosts(bucket: &Path, crawl: &str) -> BTreeSet<String> {
     let mut hosts = BTreeSet::new();
     let mut warcs: BTreeMap<String, Vec<u8>> = BTreeMap::new();

@@ -133,7 +133,6 @@ async fn a_packed_body_unpacks_to_the_icon() {
     assert_eq!(unpacked, expected);
 }
 
-/// Follows redirects within this host. Returns the number of hops and the last status.
 async fn follow(running: &Running, host: &str, max_hops: usize) -> (usize, u16) {
     let mut target = "/favicon.ico".to_owned();
     for hops in 0..=max_hops {

@@ -1,5 +1,4 @@
-//! Checks that each behaviour's names, connections and handshakes fail as specified and in no other
-//! way.
+//! Checks that each behaviour's names, connections and handshakes fail as specified.
 
 use std::{
     collections::BTreeMap,

@@ -1,8 +1,4 @@
 //! Compares the oracle with a plain breadth-first crawler over the real listeners.
-//!
-//! This crawler knows the graph's pages only by their bytes. Its links come from an HTML parser,
-//! its keys and sites from the frontier's functions, and its robots.txt rules from the fetcher's
-//! parser.
 
 use std::{
     cell::RefCell,
@@ -23,7 +19,6 @@ use crate::client::{client_of, port, start_graph};
 
 type Found = BTreeMap<String, (ExpectedEnding, String, Option<[u8; 32]>)>;
 
-/// The rules in a host's robots.txt, or the result for all URLs if it closes the host.
 #[derive(Clone)]
 enum Manners {
     Rules(RobotsTxt),
@@ -52,7 +47,6 @@ struct Crawler<'a> {
     found: Found,
 }
 
-/// A page's links, with true for images, and whether its meta element forbids following them.
 struct Links {
     links: Vec<(String, bool)>,
     is_nofollow: bool,
@@ -174,7 +168,6 @@ impl<'a> Crawler<'a> {
         }
     }
 
-    /// Fetches one URL, adds its links, and returns its result.
     async fn visit(
         &mut self,
         pending: &Pending,
@@ -231,7 +224,6 @@ impl<'a> Crawler<'a> {
         }
     }
 
-    /// Adds the sitemaps of a page's host when its first page is processed.
     fn tell_sitemaps(&mut self, from: &Pending, url: &Url, rules: &RobotsTxt) {
         let ClosedCrawl { sitemaps, scope, depth, .. } = *self.crawl;
         let is_read = sitemaps != OracleSitemaps::Off && scope != OracleScope::Page;
@@ -275,7 +267,6 @@ impl<'a> Crawler<'a> {
             let is_in_scope = self.is_in_scope(from.url.host(), url.host());
             if is_image {
                 if self.crawl.keeps_images {
-                    // Mark this URL as an image on a page, so that its type is not refused.
                     let note = (ExpectedEnding::Captured, String::new(), None);
                     self.found.insert(format!("image {}", url.key()), note);
                     let pending =
@@ -377,7 +368,7 @@ async fn every_kind_of_page_ends_as_the_oracle_says() {
     let more = compare(&running, &all).await;
     assert!(count(&more, "ok") > count(&found, "ok") + 50, "hidden pages and images");
     assert_eq!(more.len() as u64, graph.pages(), "every page is reached");
-    // A seed that redirects to another host, in a scope that excludes the target.
+    // Find a seed that redirects to another host, which the scope excludes.
     let away = found.iter().find_map(|(url, (_, outcome, _))| {
         let page = graph.page_of_url(url)?;
         let is_away = graph.kind(page) == everytab_testbed::PageKind::RedirectAway;

@@ -9,7 +9,6 @@ use tempfile::TempDir;
 
 use crate::client::{client_of, port, start_graph};
 
-/// A host with one trap, and a client that knows the host's name and part of its link farm.
 struct Trapped {
     running: Running,
     _scratch: TempDir,
@@ -52,7 +51,6 @@ impl Trapped {
     }
 }
 
-/// Returns the targets of the sitemaps that robots.txt names.
 async fn named_sitemaps(trapped: &Trapped) -> Vec<String> {
     let text = trapped.text("/robots.txt").await;
     let urls = text.lines().filter_map(|line| line.strip_prefix("Sitemap: "));
@@ -289,7 +287,6 @@ async fn the_access_log_has_every_request_with_its_times() {
     let faults = check_politeness(&lines, |_| Duration::from_secs(3_600));
     assert_eq!(faults.len(), 12, "two of three requests of each host");
 
-    // The log shows that these two requests overlapped.
     tokio::join!(get(5, "/"), get(5, "/robots.txt"));
     let faults = check_politeness(&running.access_lines(), |_| Duration::ZERO);
     assert_eq!(faults.len(), 1);

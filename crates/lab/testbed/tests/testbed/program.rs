@@ -74,7 +74,6 @@ fn it_serves_a_graph_and_says_what_a_crawl_of_it_records() {
     assert_eq!((lines.len(), lines[0].host.as_str(), lines[0].status), (1, host, 200));
 }
 
-/// A program that is killed when the test ends, even if the test fails.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -84,7 +83,6 @@ impl Drop for Ended {
     }
 }
 
-/// Returns the response to a request over plain HTTP.
 fn ask(port: u64, host: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap())).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();

@@ -1,8 +1,6 @@
-//! Compares a shard's new bundles with the bundles that the site shows, when the shard is bundled
-//! again.
-//!
-//! A shard's objects have fixed names. If the site shows this very scan, writing the objects
-//! changes the site immediately, before `publish` compares anything.
+//! Compares a shard's new bundles with those that the site shows. A shard's objects have fixed
+//! names, so if the site shows this scan, writing them changes the site before `publish` compares
+//! anything.
 
 use everytab_bundler::{
     Loss, Manifest, PublishedBundle, ReplaceRefusal,
@@ -13,20 +11,14 @@ use everytab_storage::Store;
 
 use crate::{job::ScanAssignment, publish::malformed_manifest};
 
-/// Counts of a shard's tabs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ShardCounts {
     pub(super) tabs: u64,
     pub(super) with_icon: u64,
 }
 
-/// If the site shows this scan, checks that the shard's new bundles do not lose too many of its
-/// tabs. Excluded tabs do not count as lost, because the caller adds them to `left`. A malformed
-/// manifest may belong to this scan if the site already has the shard's bundles.
-///
-/// # Errors
-/// Returns an error if the loss is larger than the scan allows, if the manifest is malformed and
-/// the shard was bundled before, or if the site cannot be read.
+/// If the site shows this scan, checks that the shard does not lose too many of its tabs. The
+/// caller adds excluded tabs to `left`, so they do not count as lost.
 pub(super) async fn check_loss(
     site: &dyn Store,
     job: &ScanAssignment,
@@ -40,13 +32,13 @@ pub(super) async fn check_loss(
         Ok(manifest) if manifest.scan == scan => manifest,
         Ok(_) => return Ok(()),
         Err(error) => {
-            // The site cannot show this shard if it was never bundled.
+            // The site cannot show a shard that was never bundled.
             if site.head(&object_names::bundle(scan, first)).await?.is_none() {
                 return Ok(());
             }
             return Err(JobError::Discard(format!(
-                "{} and `scan retry --kind bundle-shard`; until then the bundles of shard {}, \
-                 which the site may show, stay",
+                "{} and `scan retry --kind bundle-shard`; until then, the bundles of shard {} \
+                 are not replaced, because the site may show them",
                 malformed_manifest(site.url(), &error),
                 job.part
             )));
@@ -75,9 +67,9 @@ pub(super) async fn check_loss(
     let losses: Vec<String> = losses.iter().map(Loss::to_string).collect();
     Err(JobError::Discard(format!(
         "{} shows this scan, and shard {} would have {}, a loss of more than {max_loss} %, so its \
-         bundles stay; mend the cause and repeat the `scan retry`. To accept the loss, publish \
-         another scan or remove manifest.json, then `scan retry --kind bundle-shard` and `publish \
-         --scan {scan} --force`",
+         bundles were not replaced; fix the cause and repeat the `scan retry`. To accept the loss, \
+         publish another scan or remove manifest.json, then `scan retry --kind bundle-shard` and \
+         `publish --scan {scan} --force`",
         site.url(),
         job.part,
         losses.join(", ")

@@ -28,22 +28,20 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// Returns the archive's path. The file is removed when this value is dropped.
+    /// The file is removed when this value is dropped.
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 }
 
-/// The first record with a given content. Later records with this content refer to it.
 struct First {
     written: Written,
     url: String,
     date_micros: i64,
 }
 
-/// Writes the archive: first the request table, then all fetched icons in canonical order. Each
-/// distinct content becomes a `response`, or a `resource` if the icon is embedded in the page. Each
-/// other URL with this content becomes a `revisit`.
+/// The first record after `warcinfo` is the request table. A content's first URL becomes a
+/// `response`, or a `resource` if the icon is embedded. Each other URL becomes a `revisit`.
 pub(crate) fn write(
     path: PathBuf,
     spool: &Spool,
@@ -104,7 +102,7 @@ fn first(
     let body = spool.read(payload.body)?;
     let date_micros = ended.ended_at.timestamp_micros();
     let (url, written) = if is_inline {
-        // This URL holds the content and may have 16 KiB, so name the record by its digest.
+        // An embedded icon's URL may have 16 KiB, so name the record by its digest.
         let digest = ended.sha256.unwrap_or_default();
         let url = format!("urn:sha256:{}", hex::encode(digest));
         let content_type = ended.facts.as_ref().map_or("", |facts| facts.content_type);
@@ -151,7 +149,6 @@ fn icon_row(result: &CandidateFetch, position: Option<Position>) -> IconRow {
     let facts = ended.facts.as_ref();
     let signed = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
     let wide = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    // The fetcher reports 0 if the header does not give this dimension.
     let side = |side: u32| (side > 0).then(|| signed(side));
     // An embedded icon's URL would fill the row, and the archive has its content.
     let url = match candidate.url.starts_with("data:") {

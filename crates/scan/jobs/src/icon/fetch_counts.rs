@@ -1,14 +1,12 @@
 //! Maps a fetched shard's counts to their names in statistics.
-//!
-//! This module does not depend on how events are counted.
 
 use everytab_bundler::stats_names::{CountFamily, CountName};
 use everytab_fetcher::FetchCounts;
 
-/// Returns the counts by their stable names. All of them can be summed over shards. This includes
-/// the maxima, because each shard counts 1 under a name that ends in its maximum.
+/// Returns the counts by their stable names, so that they can be summed over shards: for a maximum,
+/// each shard counts 1 under a name that ends in this maximum.
 pub fn counts_by_name(counts: &FetchCounts) -> Vec<(String, u64)> {
-    // Destructured, so that the compiler reports a count without a name.
+    // The struct is destructured, so that the compiler reports a count without a name.
     let FetchCounts {
         lookups_by_duration: [within_1_ms, within_10_ms, within_100_ms, within_1000_ms, slower],
         lookups_ms,

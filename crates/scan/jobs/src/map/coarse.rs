@@ -1,5 +1,5 @@
-//! Draws the map levels at which a pixel shows more than one icon. Reads the published tiles of the
-//! level below, so that this also works after the archive was removed.
+//! Draws the map levels at which a pixel shows more than one icon, from published tiles. The
+//! archive is not needed.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,12 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use super::draw::{encoded, halved_of, paste_halved};
 use crate::site_objects::{CONCURRENT_OBJECTS, put_changed};
 
-/// A tile at half its size.
 pub(super) type HalfTile = (TileNumber, Picture);
 
-/// Draws all tiles of the coarser levels. This holds one level's tiles in memory at half their
-/// size. For 30 million icons these are 121 tiles with 210 KB each.
+/// Draws all tiles of the coarser levels.
 ///
 /// # Errors
+///
 /// Returns an error if the store fails, or a tile is missing or malformed.
 pub async fn draw_coarse(
     site: &dyn Store,
@@ -49,8 +48,7 @@ pub async fn draw_coarse(
     Ok(())
 }
 
-/// Draws the tiles of a level from those of the level below, without tiles that have none. Returns
-/// them at half their size, and as files.
+/// Returns the tiles at half their size, and as files.
 pub(super) fn join(
     layout: MapLayout,
     level: u32,
@@ -74,7 +72,7 @@ async fn read_halved(
 ) -> Result<HalfTile, JobError> {
     let key = format!("{prefix}{}", tile.path());
     let bytes = site.get(&key).await?;
-    let refused = |error| JobError::Discard(format!("{key} is no tile of the map: {error}"));
+    let refused = |error| JobError::Discard(format!("{key} is not a tile of the map: {error}"));
     let halved = blocking(move || {
         let mosaic = Mosaic::read(&bytes)?;
         Ok(Picture::new(mosaic.width(), mosaic.rgb()).as_ref().map(halved_of))
@@ -82,5 +80,5 @@ async fn read_halved(
     let halved = halved
         .await?
         .map_err(|error: everytab_icon::mosaic::MosaicError| refused(error.to_string()))?;
-    Ok((tile, halved.ok_or_else(|| refused("it is no square".to_owned()))?))
+    Ok((tile, halved.ok_or_else(|| refused("it is not square".to_owned()))?))
 }

@@ -1,4 +1,4 @@
-//! Draws tiles: the nearest level from thumbnails, and every other tile from the four tiles below
+//! Draws tiles: the finest level from thumbnails, and every other tile from the four tiles below
 //! it.
 
 use std::collections::HashMap;
@@ -11,17 +11,13 @@ use everytab_icon::{
     thumbnail::{THUMBNAIL_PIXELS, Thumbnail},
 };
 
-/// The level of a region's quarters.
 pub(super) const QUARTER_LEVEL: u32 = 2;
 // The bundler and icon crates do not depend on each other, so this crate compares their constants.
 const _: () = assert!(CELL_PIXELS as usize == THUMBNAIL_PIXELS);
 
-/// Thumbnails by bundle number.
 pub(super) type Thumbnails = HashMap<u32, Vec<Thumbnail>>;
-/// A tile and its file contents.
 pub(super) type Tile = (TileNumber, Vec<u8>);
 
-/// A region being drawn. Its tile collects the quarters.
 pub(super) struct Region {
     layout: MapLayout,
     top: TileNumber,
@@ -33,8 +29,7 @@ impl Region {
         Self { layout, top, picture: Picture::plain(layout.tile_pixels(), BACKGROUND) }
     }
 
-    /// Draws a quarter and returns its tiles. A region up to [`QUARTER_LEVEL`] is drawn as a single
-    /// quarter.
+    /// A region up to [`QUARTER_LEVEL`] is drawn as a single quarter.
     pub(super) fn draw_quarter(
         &mut self,
         quarter: TileNumber,
@@ -50,7 +45,6 @@ impl Region {
         tiles
     }
 
-    /// Returns the region's own tile. `None` if [`Self::draw_quarter`] has already returned it.
     pub(super) fn finish(self) -> Option<Tile> {
         (self.top.level > QUARTER_LEVEL).then(|| (self.top, encoded(&self.picture)))
     }
@@ -64,7 +58,6 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Draws a tile and all tiles below it. The recursion goes through at most three levels.
     fn tile(&mut self, number: TileNumber) -> Picture {
         let mut picture = Picture::plain(self.layout.tile_pixels(), BACKGROUND);
         if number.level == 0 {
@@ -87,7 +80,6 @@ impl Drawing<'_> {
     }
 }
 
-/// Draws a bundle for the nearest level.
 pub(crate) fn bundle_picture(layout: MapLayout, thumbnails: &[Thumbnail]) -> Picture {
     let mut picture = Picture::plain(layout.bundle_pixels(), BACKGROUND);
     for (slot, thumbnail) in thumbnails.iter().enumerate() {
@@ -102,20 +94,16 @@ fn paste_child(picture: &mut Picture, child: TileNumber, drawn: &Picture) {
     paste_halved(picture, child, &halved_of(drawn));
 }
 
-/// Works like [`paste_child`], with a picture that is already halved.
 pub(super) fn paste_halved(picture: &mut Picture, child: TileNumber, halved: &Picture) {
     let half = |at: u32| (at % 2) as usize * halved.side();
     picture.paste(half(child.column), half(child.row), halved.side(), halved.rgb());
 }
 
 pub(crate) fn halved_of(picture: &Picture) -> Picture {
-    // A tile's side is a multiple of 48, and a bundle's side is a multiple of 8 before it is
-    // halved.
     picture.halved().unwrap_or_else(|| Picture::plain(picture.side() / 2, BACKGROUND))
 }
 
 pub(super) fn encoded(picture: &Picture) -> Vec<u8> {
     let mosaic = Mosaic::from_rgb(picture.side(), picture.side(), picture.rgb());
-    // A tile's side is a multiple of 48 and at most 1,536.
     mosaic.map(|mosaic| mosaic.write()).unwrap_or_default()
 }

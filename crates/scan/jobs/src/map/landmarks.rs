@@ -1,11 +1,6 @@
-//! Writes the map's landmarks when a scan is published.
-//!
-//! The hosts are read from the published search files, and their icons from the bundles, so that a
-//! site can be published again after its archive is gone. A scan without host ranks has no
-//! landmarks, because its data do not say which hosts visitors know.
-//!
-//! Invariant: the file is a pure function of the search files and bundles. This does not depend on
-//! the map's tiles.
+//! Writes the map's landmarks when a scan is published, from the published search files and
+//! bundles. A scan without host ranks has no landmarks, because its data do not say which hosts
+//! visitors know.
 
 use everytab_bundler::{
     Manifest, PublishedBundle,
@@ -23,10 +18,7 @@ use crate::{
     site_objects::{CONCURRENT_OBJECTS, put_changed},
 };
 
-/// Writes the landmarks of a scan without its excluded hosts. Returns true if there are any.
-///
-/// # Errors
-/// Returns an error if the store fails, or a search file is malformed.
+/// Returns true if the scan has landmarks.
 pub(crate) async fn publish_landmarks(
     site: &dyn Store,
     manifest: &Manifest,
@@ -45,25 +37,23 @@ pub(crate) async fn publish_landmarks(
     let has_landmarks = lines.count() > 0;
     let key = format!("{}{MAP_LANDMARKS_PATH}", manifest.prefix);
     put_changed(site, &key, lines.into_text().into()).await?;
-    // A takedown that runs now may not have found the file.
+    // A concurrent takedown may have looked for the file before it was written.
     ScanObjects::new(site, &manifest.prefix, heartbeat).remove_noted_landmarks().await?;
     Ok(has_landmarks)
 }
 
-/// Reads the best hosts of all ranges.
 async fn best_hosts(site: &dyn Store, prefix: &str) -> Result<Vec<SearchEntry>, JobError> {
     let keys = (0..RANGES).map(|range| format!("{prefix}{}{TOP_FILE}", search_range_prefix(range)));
     let reads: Vec<_> = keys
         .map(|key| async move {
             let Some(file) = site.get_tagged(&key).await? else { return Ok(Vec::new()) };
             read_lines(&file.bytes)
-                .map_err(|error| JobError::Discard(format!("{key} is no search file: {error}")))
+                .map_err(|error| JobError::Discard(format!("{key} is not a search file: {error}")))
         })
         .collect();
     stream::iter(reads).buffered(CONCURRENT_OBJECTS).try_concat().await
 }
 
-/// Reads a host's icon from its bundle. `None` if the host has none.
 async fn landmark(
     site: &dyn Store,
     manifest: &Manifest,
@@ -99,7 +89,6 @@ mod tests {
     use super::*;
     use crate::search::merge_range;
 
-    /// The hosts of two bundles, and their ranks. The host in the middle has no icon.
     const HOSTS: [[&str; 3]; 2] = [
         ["www.best.example", "plain.example", "second.example"],
         ["unranked.example", "best.example.org", "zebra.example"],
@@ -111,7 +100,6 @@ mod tests {
         png::encode(&Pixels::new(1, 1, vec![shade, 0, 0, 255]).unwrap())
     }
 
-    /// Returns a site with bundles and search files, and its manifest.
     async fn site(folder: &std::path::Path) -> (Arc<dyn Store>, Manifest) {
         let url = format!("file://{}", folder.display());
         let store = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
@@ -148,7 +136,6 @@ mod tests {
         (store, Manifest::read(manifest.to_string().as_bytes()).unwrap())
     }
 
-    /// Returns the file's hosts in order, each with its bundle, slot and rank.
     async fn landmarks(site: &dyn Store) -> Vec<(String, String)> {
         let key = scan_prefix(Uuid::nil()) + MAP_LANDMARKS_PATH;
         let text = String::from_utf8(site.get(&key).await.unwrap().to_vec()).unwrap();
@@ -174,7 +161,6 @@ mod tests {
             ("second.example", "0 2 4"),
         ];
         assert_eq!(landmarks(&*site).await, expected(&all));
-        // A damaged bundle has no landmarks, and a missing one neither.
         let key = object_names::bundle(Uuid::nil(), 1);
         site.put(&key, "{}".into(), PutOptions::default()).await.unwrap();
         publish_landmarks(&*site, &manifest, &Heartbeat::default()).await.unwrap();
@@ -213,7 +199,7 @@ mod tests {
     async fn a_host_that_is_noted_while_landmarks_are_written_is_removed() {
         let folder = tempfile::TempDir::new().unwrap();
         let (site, manifest) = site(folder.path()).await;
-        // A removal wrote its note and found no landmarks; everything else still names the host.
+        // A removal wrote its note but found no landmarks.
         let digest = everytab_bundler::icon_list::hostname_prefix("zebra.example");
         let note = manifest.prefix.clone() + &object_names::search_removed_path(digest);
         site.put(&note, "".into(), PutOptions::default()).await.unwrap();

@@ -1,12 +1,8 @@
-//! Draws an order of the map: reads every shard's thumbnails once, sorts the tabs by area, and
-//! draws tile after tile.
+//! Draws an order of the map: sorts the tabs by area, and draws tile after tile.
 //!
-//! The first pass spools the tabs to disk with their areas and counts the areas, divided by tint.
-//! From the counts follows each tab's place, so that nothing is sorted. Each later pass reads the
-//! spool and keeps the tabs of one row of tiles: 21 MB of pixels and 14 MB of numbers for 30
-//! million tabs. Coarser tiles are joined from this job's own pictures.
-//!
-//! Invariant: an order is a pure function of the shards' map and search parts and of the ranks.
+//! The first pass spools the tabs to disk and counts the tabs of each area and tint. The counts
+//! determine each tab's place, so that nothing is sorted. Each later pass reads the spool and keeps
+//! the tabs of one row of tiles in memory.
 
 mod areas;
 mod spool;
@@ -45,10 +41,9 @@ use super::{
 };
 use crate::site_objects::{CONCURRENT_OBJECTS, put_all, put_object};
 
-/// Objects to write: paths below the scan's prefix, and contents.
+/// Paths below the scan's prefix, and contents.
 type Objects = Vec<(String, Vec<u8>)>;
 
-/// A shard's objects that an order is made from.
 struct ShardParts {
     shard: i32,
     map: (String, Bytes),
@@ -57,10 +52,11 @@ struct ShardParts {
 }
 
 impl ScanMap {
-    /// Draws the tiles of an order and writes its index. Nothing is written for the order by rank
-    /// if no host has a rank, or if there are no tabs. Temporary files are created in `temporary`.
+    /// Draws the tiles of an order and writes its index. Writes nothing for the order by rank if no
+    /// host has a rank.
     ///
     /// # Errors
+    ///
     /// Returns an error if a store or the disk fails, or a part is missing or malformed.
     pub async fn draw_order(
         &self,
@@ -96,14 +92,13 @@ impl ScanMap {
             self.put_order(order, Vec::new(), tiles, &mut drawn, heartbeat).await?;
         }
         if index.tabs > 0 {
-            // It is written last: publishing offers the orders that have one.
+            // Write the index last, because publishing offers the orders that have one.
             let key = scan_prefix(self.scan_id) + &map_order_index_path(order.name());
             put_object(&*self.site, &key, index.to_bytes()).await?;
         }
         Ok(drawn)
     }
 
-    /// Reads the shards' parts and spools their tabs.
     async fn sorted(
         &self,
         order: MapOrder,
@@ -163,8 +158,7 @@ impl ScanMap {
     }
 }
 
-/// Returns the paths of the drawn orders' indexes by the orders' names, for the manifest. Scans of
-/// older versions have none.
+/// Returns the path of each drawn order's index.
 pub(crate) async fn drawn_orders(
     site: &dyn Store,
     prefix: &str,
@@ -179,12 +173,10 @@ pub(crate) async fn drawn_orders(
     Ok(drawn)
 }
 
-/// Converts a failure of the temporary file, whose likely cause is a full disk.
 fn no_room(error: std::io::Error) -> JobError {
     JobError::NoRoom(format!("the map's spool: {error}"))
 }
 
-/// All tabs, with their areas.
 struct SortedTabs {
     areas: Areas,
     spool: Spool,
@@ -192,7 +184,6 @@ struct SortedTabs {
 }
 
 impl SortedTabs {
-    /// Adds a shard's tabs.
     fn add(
         &mut self,
         parts: &ShardParts,
@@ -200,8 +191,9 @@ impl SortedTabs {
         layout: OrderLayout,
     ) -> Result<(), JobError> {
         let (key, bytes) = &parts.map;
-        let bundles = read_part(bytes)
-            .map_err(|error| JobError::Discard(format!("{key} is no part of the map: {error}")))?;
+        let bundles = read_part(bytes).map_err(|error| {
+            JobError::Discard(format!("{key} is not a part of the map: {error}"))
+        })?;
         let mut hosts = match &parts.search {
             Some((key, bytes)) => hosts_by_bundle(bytes).map_err(|error| {
                 JobError::Discard(format!("{key} is not a search part: {error}"))
@@ -222,7 +214,6 @@ impl SortedTabs {
     }
 }
 
-/// Returns a search part's entries, by bundle and slot.
 fn hosts_by_bundle(part: &[u8]) -> Result<HashMap<u32, BTreeMap<usize, SearchEntry>>, String> {
     let lines = read_lines(part.get(HEADER_BYTES..).unwrap_or_default());
     let mut bundles: HashMap<u32, BTreeMap<usize, SearchEntry>> = HashMap::new();
@@ -233,7 +224,6 @@ fn hosts_by_bundle(part: &[u8]) -> Result<HashMap<u32, BTreeMap<usize, SearchEnt
     Ok(bundles)
 }
 
-/// Returns a thumbnail at [`FINEST_LEVEL`], halved as often as the map's own tiles.
 pub(crate) fn small_icon(thumbnail: &Thumbnail) -> [u8; ICON_BYTES] {
     let mut small = [0; ICON_BYTES];
     let picture = Picture::new(THUMBNAIL_PIXELS, thumbnail.to_vec());
@@ -244,18 +234,14 @@ pub(crate) fn small_icon(thumbnail: &Thumbnail) -> [u8; ICON_BYTES] {
     small
 }
 
-/// An order being drawn.
 struct OrderDrawing {
     layout: OrderLayout,
     sorted: SortedTabs,
     first_places: Vec<u64>,
-    /// The tiles at [`CELL_LEVEL`] that the last row belongs to, by column.
     parents: Vec<Picture>,
-    /// The finished tiles at [`CELL_LEVEL`], at half their size.
     halves: Vec<HalfTile>,
     /// Numbers of tabs that are not in a places file yet.
     numbers: Vec<u64>,
-    /// Number of places files written.
     files: u64,
 }
 
@@ -272,7 +258,6 @@ impl OrderDrawing {
         }
     }
 
-    /// Draws a row of tiles at [`FINEST_LEVEL`]. Returns the full places files, and the tiles.
     fn draw_row(&mut self, row: u32) -> Result<(Objects, Vec<Tile>), std::io::Error> {
         let (across, down) = self.layout.tiles_at(FINEST_LEVEL);
         let (width, cells) = (self.layout.width(), self.layout.cells_of_a_tile());
@@ -318,7 +303,6 @@ impl OrderDrawing {
         Ok((files, tiles))
     }
 
-    /// Draws a tile from the icons in its row of tiles.
     fn draw_tile(&self, tile: TileNumber, icons: &[[u8; ICON_BYTES]]) -> Picture {
         let (width, cells) = (self.layout.width() as usize, self.layout.cells_of_a_tile() as usize);
         let mut picture = Picture::plain(cells * ICON_PIXELS, BACKGROUND);
@@ -340,7 +324,6 @@ impl OrderDrawing {
         paste_halved(&mut self.parents[column], tile, &halved_of(picture));
     }
 
-    /// Returns the next places file. Empty if all tabs are in one.
     fn unwritten(&mut self) -> Objects {
         let numbers = std::mem::take(&mut self.numbers);
         if numbers.is_empty() {

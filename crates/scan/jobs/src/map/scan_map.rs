@@ -15,17 +15,17 @@ pub struct ScanMap {
     pub site: Arc<dyn Store>,
     /// The scan's id.
     pub scan_id: Uuid,
-    /// The shards whose bundles are written.
+    /// The shards whose bundles have been written.
     pub shards: BTreeSet<i32>,
-    /// Number of bundles in the scan.
+    /// Number of bundles in this scan.
     pub bundles: u32,
-    /// Number of bundles in a shard.
+    /// Number of bundles per shard.
     pub bundles_per_shard: u32,
     /// The map's dimensions.
     pub layout: MapLayout,
 }
 
-/// Counts of a drawn region.
+/// Counts of a drawn region or order.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct DrawnRegion {
     /// Bundles shown by the tiles.

@@ -24,7 +24,6 @@ fn icon(number: u32) -> Thumbnail {
     thumbnail
 }
 
-/// The discarded shard's number.
 const MISSING: i32 = 100;
 
 async fn map(folder: &tempfile::TempDir) -> ScanMap {
@@ -48,7 +47,6 @@ async fn map(folder: &tempfile::TempDir) -> ScanMap {
     ScanMap { archive, site, scan_id, shards, bundles: BUNDLES, bundles_per_shard, layout }
 }
 
-/// Draws each level as a single picture.
 fn in_one_piece(layout: MapLayout) -> Vec<Picture> {
     let mut world = Picture::plain(64 * 48, BACKGROUND);
     for number in (0..BUNDLES).filter(|n| n / PER_SHARD != MISSING.unsigned_abs()) {
@@ -74,7 +72,6 @@ async fn four_regions_and_the_coarse_levels_show_what_one_picture_shows() {
     let (layout, heartbeat) = (map.layout, Heartbeat::default());
     assert_eq!((layout.levels(), layout.region(4)), (5, None));
     let mut total = DrawnRegion::default();
-    // Deliberately not in numerical order.
     for part in [3, 0, 2, 1] {
         let drawn = map.draw_region(part, &heartbeat).await.unwrap();
         total.bundles += drawn.bundles;

@@ -1,10 +1,6 @@
-//! Removes everything that must not be on a site at the time of publishing: hosts, titles and icons
-//! taken down or blocked after the scan was started.
-//!
-//! The scan's jobs use the blocklist as it was at the start. Publishing removes the tabs that were
-//! excluded later from the finished bundles, as a takedown does, before the manifest names them.
-//! This is repeated after publishing, because a takedown writes the private list before it looks
-//! for scans.
+//! Removes what was taken down or blocked after the scan was started: hosts, titles and icons. This
+//! is repeated after publishing, because a takedown writes the private list before it looks for
+//! scans.
 
 use std::collections::BTreeSet;
 
@@ -26,19 +22,16 @@ use crate::{
     site_objects::put_options,
 };
 
-/// The private list's patterns.
 type Listed = BTreeSet<(PatternKind, String)>;
 
 /// Exclusions that apply to a scan's site.
 #[derive(Debug, Clone, Default)]
 pub struct Excluded {
-    /// The private prefix, which contains the takedown list.
     private: Option<String>,
     listed: Listed,
     tabs: RemovedTabs,
 }
 
-/// The excluded tabs found in a scan's bundles.
 #[derive(Debug, Default)]
 pub(super) struct FoundExcluded {
     of_hosts: FoundTabs,
@@ -46,7 +39,6 @@ pub(super) struct FoundExcluded {
 }
 
 impl FoundExcluded {
-    /// Returns the number of hosts with such a tab.
     pub(super) fn tabs(&self) -> u64 {
         let entries = self.of_hosts.entries.iter().chain(&self.of_content.entries);
         let hosts: BTreeSet<&str> = entries.map(|entry| entry.hostname.as_str()).collect();
@@ -80,10 +72,6 @@ impl Excluded {
         &self.tabs.hosts
     }
 
-    /// Finds the excluded tabs without changing anything.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails, or an object of the site is malformed.
     pub(super) async fn find(
         &self,
         site: &dyn Store,
@@ -103,14 +91,8 @@ impl Excluded {
         Ok(found)
     }
 
-    /// Removes excluded hosts from the request files, if the scan has any. Removes the found tabs
-    /// from the bundles and search files that `manifest` names, and updates its overrides and
-    /// counts. Bundles that takedowns rewrote while this scan was published are also rewritten,
-    /// because caches may still hold their originals. Returns a message if a map tile may still
-    /// show what was removed.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails, or an object of the site is malformed.
+    /// Bundles that takedowns have already rewritten are rewritten again, because caches may still
+    /// contain their originals. Returns a message if a map tile may still show what was removed.
     pub(super) async fn remove(
         &self,
         found: &FoundExcluded,
@@ -148,17 +130,15 @@ impl Excluded {
             removed += without_tabs(manifest, &rewritten);
         }
         if removed > 0 {
-            tracing::info!(tabs = removed, "left out what was excluded after the start");
+            tracing::info!(
+                tabs = removed,
+                "removed tabs that were excluded after the scan was started"
+            );
         }
         Ok(trouble)
     }
 
-    /// Removes what was added to the private list during publishing. Returns the manifest that is
-    /// published now.
-    ///
-    /// # Errors
-    /// Returns an error if a store fails or an object of the site is malformed. If a map tile is
-    /// damaged, returns an error after everything else is removed.
+    /// Removes what was added to the private list during publishing.
     pub(super) async fn remove_later_ones(
         &self,
         site: &dyn Store,
@@ -183,8 +163,7 @@ impl Excluded {
             let live = live.map_err(|error| {
                 JobError::Discard(format!("{} after publishing: {error}", site.url()))
             })?;
-            // Another scan has been published since, and that publishing read the list later than
-            // this one.
+            // Another scan has been published since then, and that publishing read a newer list.
             let Some(live) = live.filter(|live| live.scan == scan) else {
                 return Ok(ObjectChange::Keep((None, None)));
             };
@@ -202,7 +181,6 @@ impl Excluded {
     }
 }
 
-/// Returns the private list's patterns. Empty without a list or a private prefix.
 async fn private_list(private: Option<&str>) -> Result<PatternList, JobError> {
     let Some(private) = private else { return Ok(PatternList::default()) };
     let store = everytab_storage::open(private, &StoreSettings::default()).await?;
@@ -220,8 +198,6 @@ fn exclusions(patterns: impl IntoIterator<Item = BlockedHost>) -> RemovedTabs {
     excluded
 }
 
-/// Redraws the rewritten bundles in the map, and adds the new tiles to the manifest. Returns a
-/// message for the operator if tiles are damaged.
 async fn rewrite_map(
     objects: &ScanObjects<'_>,
     manifest: &mut Manifest,
@@ -235,7 +211,7 @@ async fn rewrite_map(
     Ok(done.trouble(&manifest.prefix))
 }
 
-/// Adds the rewritten bundles to the manifest. Returns the number of removed tabs.
+/// Returns the number of removed tabs.
 fn without_tabs(manifest: &mut Manifest, rewritten: &[RewrittenBundle]) -> u64 {
     for bundle in rewritten {
         manifest.without_tabs(bundle.number, &bundle.path, bundle.tabs, bundle.with_icon);

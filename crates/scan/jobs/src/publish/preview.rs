@@ -10,7 +10,6 @@ use everytab_icon::{Pixels, decode::decode, png::encode};
 use everytab_job_result::JobError;
 use everytab_storage::Store;
 
-/// Draws the picture as a PNG. `None` if no tab in these bundles has an icon.
 pub(crate) async fn of_site(
     site: &dyn Store,
     manifest: &Manifest,
@@ -31,12 +30,10 @@ pub(crate) async fn of_site(
     icons.truncate(TABS);
     let all_tabs = manifest.hosts;
     let picture = tokio::task::spawn_blocking(move || picture(&icons, all_tabs)).await;
-    // A missing picture must not fail a scan. Links then have no preview.
+    // A missing picture must not fail a scan.
     Ok(picture.ok().flatten().map(Bytes::from))
 }
 
-/// Draws the picture as a PNG, from each tab's icon PNG and title length, and the total number of
-/// tabs.
 fn picture(icons: &[(Vec<u8>, usize)], all_tabs: u64) -> Option<Vec<u8>> {
     let tab = |(png, title_chars): &(Vec<u8>, usize)| PreviewTab {
         icon: decode(png).ok().map(|(_, pixels)| PreviewIcon {

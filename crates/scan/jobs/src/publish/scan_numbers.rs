@@ -7,7 +7,6 @@ use everytab_bundler::{
 use everytab_coordinator::{OutcomeCount, ScanStatus, StageStatus, Timestamp};
 use everytab_fetcher::{Outcome, StatsCounter};
 
-/// Returns a scan's numbers, from its counts and the result of `scan status`.
 pub(crate) fn of(outcomes: &[OutcomeCount], status: &ScanStatus) -> ScanNumbers {
     let counts: Vec<StageCount> = outcomes.iter().filter_map(stage_count).collect();
     let stages = status.stages.iter().map(stage_times).collect();
@@ -36,8 +35,7 @@ fn stage_times(stage: &StageStatus) -> StageTimes {
     }
 }
 
-/// Sums the outcomes of icon fetches. An unknown outcome, which another version wrote, counts as
-/// `failed_other`.
+/// An unknown outcome, which another version wrote, counts as `failed_other`.
 fn fetch_totals(counts: &[StageCount]) -> FetchTotals {
     let mut totals = FetchTotals::default();
     for count in counts {

@@ -1,9 +1,6 @@
-//! Counts the icons that have not changed since the previously published scan, by comparing the
-//! icon lists of both scans.
-//!
-//! A scan's shards divide the hosts by hash, and each line's hostname digest starts with this hash.
-//! Therefore a scan's lists, each sorted by this digest, form one sorted sequence, regardless of
-//! the number of shards. Two such sequences can be merged with only a few lists in memory.
+//! Counts the icons that have not changed since the previously published scan. Each scan's icon
+//! lists form one sequence sorted by hostname digest, regardless of the number of shards, so both
+//! are merged with only a few lists in memory.
 
 use std::vec;
 
@@ -30,18 +27,12 @@ use crate::{
 /// Counts of hosts that have an icon in both scans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct UnchangedIcons {
-    /// Number of these hosts.
     pub(super) compared: u64,
-    /// Hosts with an unchanged icon.
     pub(super) unchanged: u64,
 }
 
 impl UnchangedIcons {
-    /// Compares a scan's icons with the published scan's. If this scan is already published,
-    /// returns the counts from its first publishing. `None` if these counts are unknown.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails or a list is malformed.
+    /// If this scan is already published, returns the counts from its earlier publishing.
     pub(super) async fn count(
         site: &dyn Store,
         manifest: &Manifest,
@@ -71,7 +62,6 @@ impl UnchangedIcons {
         Ok(Some(icons))
     }
 
-    /// Returns the counts in the published stats. `None` if the stats belong to another scan.
     async fn counted_before(
         site: &dyn Store,
         manifest: &Manifest,
@@ -89,8 +79,7 @@ impl UnchangedIcons {
         [(CountName::IconsCompared, self.compared), (CountName::IconsUnchanged, self.unchanged)]
     }
 
-    /// Replaces these counts in the scan's numbers, because an earlier publish job may have counted
-    /// them.
+    /// An earlier publish job may have counted these icons.
     pub(super) fn replace_in(self, numbers: &mut ScanNumbers) {
         for (name, amount) in self.counts() {
             let (stage, name) = (StageName::Publish.as_str(), name.as_str());

@@ -18,8 +18,7 @@ use crate::{
     site_objects::{put_object, put_options},
 };
 
-/// Validity of a published security.txt in days. RFC 9116 recommends less than a year. This is also
-/// longer than the month after which the file is published again.
+/// Validity of a published security.txt in days. RFC 9116 recommends less than a year.
 const SECURITY_TXT_DAYS: u64 = 180;
 
 /// Adds a public key to a site's key directory and removes expired ones. Returns the directory.
@@ -38,7 +37,6 @@ pub async fn publish_key(site: &dyn Store, key: &SigningKey) -> Result<Bytes, St
     site.update(KEY_DIRECTORY, options, change).await
 }
 
-/// Writes the key directory if there is a key, and security.txt if there is a contact.
 pub(super) async fn publish(
     site: &dyn Store,
     settings: &ScanSettings,

@@ -1,5 +1,5 @@
-//! Edits the files of best results and the word files during a removal. A host's line in the name
-//! files is needed to find these files, so they are edited before that line.
+//! Edits the files of best results and the word files during a removal, before the host's line in
+//! the name files, which is needed to find them.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet, hash_map::Entry},
@@ -27,7 +27,6 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use super::search_files::{Changes, RemovalError, ScanObjects};
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
-/// The two kinds of search prefixes.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Names,
@@ -50,7 +49,6 @@ impl Kind {
     }
 }
 
-/// A search prefix's contents. Empty if the prefix does not exist.
 struct Folder {
     path: String,
     first_keys: Vec<String>,
@@ -60,8 +58,7 @@ struct Folder {
 }
 
 impl Folder {
-    /// Yields the keys of the existing best-result files that may contain this key: one for each
-    /// prefix of the key, and one for the range's best hosts.
+    /// There is one file for each prefix of the key, and one for the range's best hosts.
     fn best_of(&self, key: &str) -> impl Iterator<Item = String> {
         let ends = key.char_indices().map(|(at, character)| at + character.len_utf8());
         let paths = ends.filter_map(|end| best_file(&key[..end])).chain([TOP_FILE.to_owned()]);
@@ -69,12 +66,10 @@ impl Folder {
     }
 }
 
-/// A scan's files of best results, and its word files.
 pub(super) struct AnswerFiles<'a>(pub(super) ScanObjects<'a>);
 
 impl AnswerFiles<'_> {
-    /// Edits the lines of `hosts`, which are their current lines in the name files, in all existing
-    /// files.
+    /// `hosts` are the current lines in the name files.
     pub(super) async fn edit(
         &self,
         hosts: &[SearchEntry],
@@ -92,7 +87,6 @@ impl AnswerFiles<'_> {
         self.edit_words(hosts, changes).await
     }
 
-    /// Edits the lines of `hosts` in the word files.
     pub(super) async fn edit_words(
         &self,
         hosts: &[SearchEntry],
@@ -128,7 +122,6 @@ impl AnswerFiles<'_> {
         format!("{}{path}", self.0.prefix)
     }
 
-    /// Returns a prefix's contents, which are read once and then cached.
     async fn folder<'f>(
         &self,
         folders: &'f mut HashMap<usize, Folder>,
@@ -166,8 +159,8 @@ impl AnswerFiles<'_> {
         self.update(&key, |before| changed(&key, before, edited)).await
     }
 
-    /// Updates the entries in the word index that contain a removed word, because a word may reveal
-    /// most of a hostname. Each entry becomes its file's current first word.
+    /// A word may reveal most of a hostname, so an entry with a removed word gets its file's
+    /// current first word.
     async fn renew_index(
         &self,
         range: usize,
@@ -205,7 +198,6 @@ impl AnswerFiles<'_> {
     }
 }
 
-/// Applies `edited` to an object, and writes the result if it differs. Skips a missing object.
 fn changed(
     key: &str,
     before: Option<Tagged>,
@@ -220,7 +212,7 @@ fn changed(
 }
 
 fn not_understood(key: &str, error: &SearchFileError) -> RemovalError {
-    RemovalError::NotUnderstood(format!("{key} is no search file: {error}"))
+    RemovalError::NotUnderstood(format!("{key} is not a search file: {error}"))
 }
 
 #[cfg(test)]
@@ -248,7 +240,6 @@ mod tests {
         texts
     }
 
-    /// Returns a store with a search part for these hosts, and the ranks of `ranked`.
     async fn with_part(
         folder: &std::path::Path,
         entries: Vec<SearchEntry>,
@@ -341,8 +332,6 @@ mod tests {
         let site = Arc::clone(&store);
         merge_words(store, &*site, scan_id, vec![0], &ranks, &heartbeat).await.unwrap();
         let before = texts(&*site).await;
-        // The host is in its range's file, in prefix files that span several files, and in its
-        // words' files.
         let (gone, moved) = (host(0), host(3));
         let holds = |texts: &[(String, String)], text: &str| -> Vec<String> {
             let found = texts.iter().filter(|(_, content)| content.contains(text));

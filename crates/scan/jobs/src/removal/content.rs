@@ -34,7 +34,6 @@ pub(super) struct BundleNames {
     numbers: BTreeSet<i32>,
 }
 
-/// The hosts with an excluded icon, by the bundle to search for them.
 type Wanted = HashMap<i32, HashSet<DigestPrefix>>;
 
 impl BundleNames {
@@ -43,7 +42,6 @@ impl BundleNames {
         Ok(Self { numbers })
     }
 
-    /// Finds the tabs with an excluded title or icon at their current positions in the bundles.
     pub(super) async fn find(
         &self,
         objects: &ScanObjects<'_>,
@@ -68,9 +66,8 @@ impl BundleNames {
         Ok(found.concat())
     }
 
-    /// Returns an error if a bundle has icons but no icon list covers it. Each shard has a list,
-    /// numbered by its first bundle. All shards have equally many bundles, so each list number is a
-    /// multiple of this count. A shard without a list and without icons was discarded.
+    /// All shards have equally many bundles, so each icon list's number is a multiple of this
+    /// count. A shard without a list and without icons was discarded.
     async fn check_lists(
         &self,
         objects: &ScanObjects<'_>,
@@ -96,10 +93,9 @@ impl BundleNames {
         while let Some(found) = unknown.try_next().await? {
             if let Some(number) = found {
                 return Err(RemovalError::NotUnderstood(format!(
-                    "{} in {} has no icon list for bundle {number}, so the tabs of an icon are not \
-                     found: an older version wrote it; `scan retry --kind bundle-shard` writes \
-                     the lists while the scan's database is there, and a new scan leaves the icon \
-                     out",
+                    "{} in {} has no icon list for bundle {number}, so tabs cannot be found by \
+                     icon: an older version wrote it; while the scan's database exists, `scan \
+                     retry --kind bundle-shard` writes the lists; a new scan excludes the icon",
                     objects.prefix,
                     objects.site.url()
                 )));
@@ -108,7 +104,6 @@ impl BundleNames {
         Ok(())
     }
 
-    /// Returns the hosts with an excluded icon, for each bundle in their shard.
     async fn hosts_of_icons(
         &self,
         objects: &ScanObjects<'_>,
@@ -140,13 +135,10 @@ impl BundleNames {
     }
 }
 
-/// Returns the greatest common divisor of two positive numbers.
 fn gcd(left: i32, right: i32) -> i32 {
     if right == 0 { left } else { gcd(right, left % right) }
 }
 
-/// Returns the tabs in one bundle with an excluded title, and the tabs with an icon whose host is
-/// in `hosts`.
 async fn tabs_of(
     objects: &ScanObjects<'_>,
     number: i32,
@@ -169,7 +161,6 @@ async fn tabs_of(
     Ok(found)
 }
 
-/// Returns the numbers in the object names below a scan's path.
 async fn numbers_below(
     site: &dyn Store,
     prefix: &str,
@@ -192,7 +183,6 @@ impl<'a> IconLists<'a> {
         Self { site, prefix }
     }
 
-    /// Returns the numbers in the lists' names.
     pub(crate) async fn list(&self) -> Result<BTreeSet<i32>, RemovalError> {
         numbers_below(self.site, self.prefix, ICON_LISTS_PREFIX, icon_list_number).await
     }
@@ -201,7 +191,6 @@ impl<'a> IconLists<'a> {
         format!("{}{}", self.prefix, icon_list_path(first))
     }
 
-    /// Reads the icon list of the shard with this first bundle. Also returns this bundle's number.
     pub(crate) async fn read(
         &self,
         heartbeat: &Heartbeat,
@@ -214,7 +203,6 @@ impl<'a> IconLists<'a> {
         Ok((first, lines))
     }
 
-    /// Removes the lines of hosts whose tabs were in these bundles.
     pub(super) async fn forget(
         &self,
         bundles: impl Iterator<Item = i32>,

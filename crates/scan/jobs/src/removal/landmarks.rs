@@ -1,8 +1,6 @@
-//! Edits the map's landmarks during a removal.
-//!
-//! A removal notes each removed host with a rank (`word_notes`) and then edits the landmarks.
-//! Publishing writes the landmarks and then reads the notes. One of both therefore removes the
-//! host.
+//! Edits the map's landmarks during a removal. A removal notes the host (`word_notes`) and then
+//! edits; publishing writes the landmarks and then reads the notes. Therefore at least one of them
+//! removes the host.
 
 use std::future::ready;
 
@@ -16,18 +14,15 @@ use super::search_files::{Changes, ScanObjects};
 use crate::site_objects::put_options;
 
 impl ScanObjects<'_> {
-    /// Updates the positions of moved tabs, and removes the landmarks of removed hosts.
     pub(super) async fn edit_landmarks(&self, changes: Changes<'_>) -> Result<(), StorageError> {
         self.update_landmarks(|landmark| changes.apply(&mut landmark.entry)).await
     }
 
-    /// Removes the landmarks of hosts that removals noted.
     pub(crate) async fn remove_noted_landmarks(&self) -> Result<(), StorageError> {
         let notes = self.noted_for_words().await?;
         self.update_landmarks(|landmark| !notes.hold(&landmark.entry.hostname)).await
     }
 
-    /// Applies `keep` to each landmark. Changes nothing if the scan has no landmarks.
     async fn update_landmarks(
         &self,
         keep: impl Fn(&mut Landmark) -> bool + Send + Sync,

@@ -1,9 +1,6 @@
-//! Repaints the places of removed tabs in the orders of the map.
-//!
-//! A place belongs to a slot of a bundle forever, so that the places files stay as they are. The
-//! places of a rewritten bundle's changed slots are painted with the tabs that are there now. A tab
-//! that took the slot of a removed one is shown at its place, though it may belong elsewhere, and
-//! the last slot's place is empty. The repainted tiles are listed in a new index of the order.
+//! Repaints the places of removed tabs in the orders of the map. A place belongs to a slot of a
+//! bundle forever, so that the places files never change: the tab that took a removed tab's slot is
+//! shown at that place, and the place of the last slot becomes empty.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -29,13 +26,11 @@ use crate::{
     site_objects::{CONCURRENT_OBJECTS, put_object},
 };
 
-/// A rewritten bundle's icons by slot, and the slots that may have changed; `None` means any slot.
+/// A rewritten bundle's icons by slot, and the slots that may have changed. `None` means any slot.
 type BundleIcons = (Vec<[u8; ICON_BYTES]>, Option<BTreeSet<usize>>);
-/// The icons of rewritten bundles, by bundle number.
 type Icons = HashMap<u64, BundleIcons>;
 
 impl ScanObjects<'_> {
-    /// Repaints the rewritten bundles' places in every order.
     pub(super) async fn rewrite_orders(
         &self,
         map: &MapManifest,
@@ -65,7 +60,7 @@ impl ScanObjects<'_> {
         for (name, path) in &map.orders {
             if !MapOrder::ALL.iter().any(|order| order.name() == name) {
                 let key = format!("{}{path}", self.prefix);
-                done.damaged.push(format!("{key}: the order is of another version"));
+                done.damaged.push(format!("{key}: this version does not know the order"));
                 continue;
             }
             if let Some(order) = self.rewrite_order(name, path, layout, &icons, done).await? {
@@ -75,7 +70,6 @@ impl ScanObjects<'_> {
         Ok(())
     }
 
-    /// Repaints one order, whose index has this path. `None` if the index is damaged.
     async fn rewrite_order(
         &self,
         name: &str,
@@ -121,8 +115,6 @@ impl ScanObjects<'_> {
         Ok(Some(RewrittenOrder { name: name.to_owned(), path, tiles }))
     }
 
-    /// Finds the places of these bundles, which reads every places file: 33 to 48 MB for 30 million
-    /// tabs.
     async fn patches_of(
         &self,
         name: &str,
@@ -149,7 +141,7 @@ impl ScanObjects<'_> {
                 continue;
             };
             let Some(numbers) = order.read_places(&found.bytes) else {
-                done.damaged.push(format!("{key}: it is no list of places"));
+                done.damaged.push(format!("{key}: it is not a valid places file"));
                 continue;
             };
             for (place, tab) in (number * per_file..).zip(numbers) {

@@ -1,18 +1,13 @@
 //! Removes the removed tabs' icons from the map's tiles.
 //!
-//! A rewritten bundle is redrawn from its icons, in one tile per level up to the regions' level. At
-//! the nearest level nothing else in the tile changes. At the other levels, the blocks that the
-//! bundle shares with its neighbours are compressed again. In the coarse levels, the changed area
-//! is copied from the repainted tile below, at half its size.
+//! A rewritten bundle is redrawn from its icons, in one tile per level up to the regions' level.
+//! Above the finest level, the blocks that it shares with its neighbours are compressed again. In
+//! the coarse levels, the changed area is copied from the repainted tile below, at half its size.
 //!
-//! The map's orders are repainted in the same way (`map_orders`).
+//! A `map` job that runs later draws from parts that still have the removed icons. Therefore every
+//! removal leaves a note for each rewritten bundle, and publishing redraws it.
 //!
-//! Every removal leaves a note for each rewritten bundle. A `map` job that runs later draws its
-//! tiles from parts that still have the removed icons, and publishing then redraws the noted
-//! bundles.
-//!
-//! Invariants: the tiles are a function of the current bundles, so that an interrupted removal is
-//! completed by repeating it. A damaged tile does not keep any tab on the site.
+//! A damaged tile does not prevent the removal of any tab.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -43,7 +38,7 @@ use crate::{
     site_objects::{CONCURRENT_OBJECTS, put_changed, put_options},
 };
 
-/// A bundle without the tabs of excluded hosts.
+/// A bundle without its removed tabs.
 #[derive(Debug)]
 pub struct RewrittenBundle {
     /// The bundle's number.
@@ -55,7 +50,7 @@ pub struct RewrittenBundle {
     /// Number of removed tabs with an icon.
     pub with_icon: u64,
     pub(super) bundle: PublishedBundle,
-    /// The slots that may hold another tab now.
+    /// The slots that may contain another tab now.
     pub(super) slots: BTreeSet<usize>,
     /// Whether earlier removals changed other slots, which the map may still show as before.
     pub(super) any_slot: bool,
@@ -77,8 +72,8 @@ pub struct RewrittenMap {
     pub tiles: Vec<RewrittenTile>,
     /// The repainted orders.
     pub orders: Vec<RewrittenOrder>,
-    /// The keys of map objects that are missing or damaged, each with the reason. These tiles may
-    /// still show what was removed.
+    /// The keys of map objects that are missing or damaged, each with the reason. The map may still
+    /// show what was removed.
     pub damaged: Vec<String>,
 }
 
@@ -94,7 +89,7 @@ pub struct RewrittenOrder {
 }
 
 impl RewrittenMap {
-    /// Names the repainted tiles in a map's entry in the manifest.
+    /// Adds the repainted tiles to a map's entry in the manifest.
     pub fn name_in(&self, map: &mut MapManifest) {
         let tiles = self.tiles.iter().map(|tile| (tile.tile.name(), tile.path.clone()));
         map.overrides.extend(tiles);
@@ -109,7 +104,7 @@ impl RewrittenMap {
         self.tiles.iter().chain(of_orders).collect()
     }
 
-    /// Returns a message for the operator. `None` if no tile is damaged. `prefix` is the scan's.
+    /// Returns a message for the operator, or `None` if nothing is damaged. `prefix` is the scan's.
     #[must_use]
     pub fn trouble(&self, prefix: &str) -> Option<String> {
         let first = self.damaged.first()?;
@@ -125,26 +120,20 @@ impl RewrittenMap {
     }
 }
 
-/// A rectangle to paint in a tile, with its pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Patch {
     pub(super) rect: Rect,
     pub(super) rgb: Vec<u8>,
 }
 
-/// The patches of one level's tiles.
 pub(super) type Patches = BTreeMap<TileNumber, Vec<Patch>>;
 
-/// The tiles of the map, or of one of its orders.
 #[derive(Debug, Clone)]
 pub(super) struct TileFolder<'a> {
-    /// Prefix of the tiles' paths below the scan's prefix.
     pub(super) folder: String,
-    /// The tiles that were painted over before.
     pub(super) overrides: &'a BTreeMap<String, String>,
-    /// Width and height of a tile.
     pub(super) tile_pixels: usize,
-    /// The levels that are painted from the level below, as it is displayed.
+    /// The levels that are painted from the decoded tiles of the level below.
     pub(super) joined: Range<u32>,
 }
 
@@ -156,10 +145,10 @@ impl TileFolder<'_> {
 }
 
 impl ScanObjects<'_> {
-    /// Redraws the rewritten bundles on every level of the map that `map/index.json` describes. A
-    /// scan without this file has no map, or is not published yet.
+    /// Redraws the rewritten bundles on every level of the map that `map/index.json` describes.
     ///
     /// # Errors
+    ///
     /// Returns an error if the store fails.
     pub async fn rewrite_indexed_map(
         &self,
@@ -176,10 +165,11 @@ impl ScanObjects<'_> {
         Ok(done)
     }
 
-    /// Redraws the rewritten bundles in every level's tiles, and writes these tiles under names
-    /// derived from their content. Skips a missing or damaged tile, and reports it in the result.
+    /// Redraws the rewritten bundles in every level's tiles, under new names. Skips a missing or
+    /// damaged tile, and reports it in the result.
     ///
     /// # Errors
+    ///
     /// Returns an error if the store fails.
     pub async fn rewrite_map(
         &self,
@@ -192,7 +182,7 @@ impl ScanObjects<'_> {
         }
         let Some(layout) = map.layout() else {
             let key = format!("{}{MAP_INDEX_PATH}", self.prefix);
-            done.damaged.push(format!("{key}: the map is of another version"));
+            done.damaged.push(format!("{key}: this version does not support the map's layout"));
             return Ok(done);
         };
         let region_level = layout.region_level();
@@ -220,11 +210,9 @@ impl ScanObjects<'_> {
                 self.heartbeat.beat();
             }
             for patches in levels.into_values() {
-                // Patches for the level above are taken from the region's tile only.
                 let painted = self.paint_level(&folder, patches).await?;
                 let above = done.take(painted);
                 for (tile, patches) in above {
-                    // Up to four regions share a tile.
                     coarse.entry(tile).or_default().extend(patches);
                 }
             }
@@ -236,7 +224,6 @@ impl ScanObjects<'_> {
         Ok(done)
     }
 
-    /// Repaints tiles of one level.
     pub(super) async fn paint_level(
         &self,
         folder: &TileFolder<'_>,
@@ -261,8 +248,7 @@ impl ScanObjects<'_> {
         Ok(level)
     }
 
-    /// Repaints one tile. Returns the tile with the patches for the level above. The inner error
-    /// explains why the tile cannot be painted.
+    /// The inner error explains why the tile cannot be painted.
     async fn paint(
         &self,
         folder: &TileFolder<'_>,
@@ -288,9 +274,10 @@ impl ScanObjects<'_> {
         Ok(Ok((RewrittenTile { tile, path }, above)))
     }
 
-    /// Overwrites the objects under the tiles' other names too.
+    /// Overwrites the tiles' objects under their other names.
     ///
     /// # Errors
+    ///
     /// Returns an error if the store fails.
     pub async fn overwrite_old_tiles(&self, map: &RewrittenMap) -> Result<(), StorageError> {
         let overwrites: Vec<_> =
@@ -316,10 +303,10 @@ impl ScanObjects<'_> {
 
     /// Notes bundles whose tiles may be drawn later, so that publishing redraws them. Call this
     /// before [`Self::rewrite_indexed_map`], because publishing writes the index and then reads the
-    /// notes. Also call this before the removal's last step, because the tabs cannot be found again
-    /// after it.
+    /// notes, and before the removal's last step, because the tabs cannot be found again after it.
     ///
     /// # Errors
+    ///
     /// Returns an error if the store fails.
     pub async fn note_for_map(&self, rewritten: &[RewrittenBundle]) -> Result<(), StorageError> {
         let note = |bundle: &RewrittenBundle| {
@@ -341,17 +328,14 @@ impl ScanObjects<'_> {
     }
 }
 
-/// The result of repainting tiles of one level.
 #[derive(Debug, Default)]
 pub(super) struct PaintedLevel {
     pub(super) tiles: Vec<RewrittenTile>,
     pub(super) damaged: Vec<String>,
-    /// The patches for the level above.
     pub(super) above: Patches,
 }
 
 impl RewrittenMap {
-    /// Adds a level's tiles. Returns the patches for the level above.
     fn take(&mut self, level: PaintedLevel) -> Patches {
         self.tiles.extend(level.tiles);
         self.damaged.extend(level.damaged);
@@ -359,7 +343,6 @@ impl RewrittenMap {
     }
 }
 
-/// Returns the thumbnails of a bundle's tabs.
 pub(super) fn thumbnails_of(bundle: &PublishedBundle) -> Vec<Thumbnail> {
     let show = |icon: Option<Vec<u8>>| match icon {
         Some(png) => thumbnail(&png, BACKGROUND),
@@ -368,7 +351,6 @@ pub(super) fn thumbnails_of(bundle: &PublishedBundle) -> Vec<Thumbnail> {
     bundle.icons().map(show).collect()
 }
 
-/// Draws a bundle for its tile at each level up to the regions.
 fn drawn_again(
     layout: MapLayout,
     number: u32,
@@ -388,8 +370,7 @@ fn drawn_again(
     drawn
 }
 
-/// Paints patches over a tile. Returns the tile's file and the patches for the level above. Below
-/// the regions' level there are no such patches, because the level above is also drawn from the
+/// Below the regions' level there are no patches for the level above, which is also drawn from the
 /// icons.
 fn painted_over(
     file: &[u8],
@@ -400,7 +381,7 @@ fn painted_over(
 ) -> Result<(Vec<u8>, Vec<Patch>), String> {
     let mut mosaic = Mosaic::read(file).map_err(|error| error.to_string())?;
     if (mosaic.width(), mosaic.height()) != (tile_pixels, tile_pixels) {
-        return Err("it is no tile of this map".to_owned());
+        return Err("it does not have this map's tile size".to_owned());
     }
     for Patch { rect, rgb } in patches {
         mosaic.paint(*rect, rgb);
@@ -409,7 +390,6 @@ fn painted_over(
     Ok((mosaic.write(), above))
 }
 
-/// Returns the patches for the tile one level above, from this tile's decoded pixels.
 fn halved_patches(tile: TileNumber, mosaic: &Mosaic, patches: &[Patch]) -> Vec<Patch> {
     let Some(picture) = Picture::new(mosaic.width(), mosaic.rgb()) else { return Vec::new() };
     let half = |at: u32| (at % 2) as usize * (mosaic.width() / 2);

@@ -15,8 +15,7 @@ use super::search_files::{RemovalError, ScanObjects, are_few};
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
 impl ScanObjects<'_> {
-    /// Removes these hosts' lines from the request files, if the scan has any. Returns the names of
-    /// changed objects.
+    /// Removes these hosts' lines from the request files. Returns the names of changed objects.
     ///
     /// # Errors
     /// Returns an error if the store fails, or a file is malformed.
@@ -40,7 +39,6 @@ impl ScanObjects<'_> {
         Ok(changed.into_iter().flatten().collect())
     }
 
-    /// Removes these hosts' lines from one file. Returns the file's name if it had any.
     async fn remove_lines(
         &self,
         key: String,
@@ -55,7 +53,7 @@ impl ScanObjects<'_> {
                 Ok(Some(bytes)) => Ok(ObjectChange::Write(bytes.into(), true)),
                 Ok(None) => Ok(ObjectChange::Keep(false)),
                 Err(error) => Err(RemovalError::NotUnderstood(format!(
-                    "{key} is no file of requests: {error}"
+                    "{key} is not a request file: {error}"
                 ))),
             })
         };

@@ -30,8 +30,7 @@ pub struct ScanObjects<'a> {
 }
 
 impl<'a> ScanObjects<'a> {
-    /// Creates a handle for the objects below `prefix`, which ends with a slash. `heartbeat` beats
-    /// for every object.
+    /// Creates a handle for the objects below `prefix`, which ends with a slash.
     pub fn new(site: &'a dyn Store, prefix: &'a str, heartbeat: &'a Heartbeat) -> Self {
         Self { site, prefix, heartbeat }
     }
@@ -43,7 +42,7 @@ pub enum RemovalError {
     /// A store failed, or an object is missing.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// An object on the site is malformed.
+    /// An object on the site is malformed, or the search index cannot be read.
     #[error("{0}")]
     NotUnderstood(String),
     /// A blocking task was aborted. The same removal may succeed later.
@@ -52,7 +51,6 @@ pub enum RemovalError {
 }
 
 impl RemovalError {
-    /// Converts the error from a blocking task that was aborted.
     pub(super) fn interrupted(error: JobError) -> Self {
         Self::Interrupted(error.to_string())
     }
@@ -68,19 +66,15 @@ pub struct FoundTabs {
 }
 
 /// Maximum number of names that are looked up one by one. For more names, reading a file for each
-/// costs more than reading all files. The search index has about 35,000 files with 30 KB each.
+/// costs more than reading all files.
 const MAX_LOOKED_UP: usize = 1_000;
 
-/// Returns true if these hosts' files are looked up one by one, because the hosts are few and do
-/// not include a domain.
 pub(super) fn are_few(hosts: &RemovedHosts) -> bool {
     hosts.suffixes.is_empty() && hosts.hostnames.len() <= MAX_LOOKED_UP
 }
 
-/// The new positions of moved tabs, and the removed hosts.
 #[derive(Clone, Copy)]
 pub(super) struct Changes<'a> {
-    /// The bundle and slot of each host whose tab moved.
     pub(super) moved: &'a HashMap<String, (i32, i32)>,
     pub(super) removed: &'a HashSet<&'a str>,
 }
@@ -90,7 +84,6 @@ impl<'a> Changes<'a> {
         self.moved.keys().map(String::as_str).chain(self.removed.iter().copied())
     }
 
-    /// Updates an entry. Returns false if its host is removed.
     pub(super) fn apply(&self, entry: &mut SearchEntry) -> bool {
         if let Some(&place) = self.moved.get(&entry.hostname) {
             (entry.bundle, entry.slot) = place;
@@ -99,7 +92,6 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// A search file's range, and its number in this range.
 type FileNumber = (usize, usize);
 
 pub(super) struct SearchFiles<'a>(pub(super) ScanObjects<'a>);
@@ -135,7 +127,6 @@ impl SearchFiles<'_> {
         Ok(found)
     }
 
-    /// Returns the current lines of hosts that move or are removed.
     pub(super) async fn lines_that_change(
         &self,
         changes: Changes<'_>,
@@ -145,8 +136,7 @@ impl SearchFiles<'_> {
         stream::iter(reads).buffered(CONCURRENT_OBJECTS).try_concat().await
     }
 
-    /// Updates the positions of moved tabs, and removes the removed hosts' lines. Does not add a
-    /// line for a host without one.
+    /// Does not add a line for a host without one.
     pub(super) async fn edit(&self, changes: Changes<'_>) -> Result<(), RemovalError> {
         let files = self.files_of(changes.hostnames()).await?;
         let edits: Vec<_> = files.into_keys().map(|file| self.edit_one(file, changes)).collect();
@@ -188,8 +178,6 @@ impl SearchFiles<'_> {
         self.0.site.update(&key, put_options(&key), |before| ready(edited(before))).await
     }
 
-    /// Returns the files that may hold these hosts' lines, each with the number of hosts that it
-    /// may hold.
     async fn files_of(
         &self,
         hostnames: impl Iterator<Item = &str>,
@@ -243,7 +231,6 @@ impl SearchFiles<'_> {
         })
     }
 
-    /// Updates the index to its files' current first keys, if a removed host's key is in the index.
     async fn renew_index(&self, range: usize, removed: &HashSet<&str>) -> Result<(), RemovalError> {
         let keys: HashSet<_> = removed.iter().map(|hostname| search_key(hostname)).collect();
         if !self.index(range).await?.iter().any(|first| keys.contains(first.as_str())) {

@@ -1,10 +1,9 @@
 //! Notes of removed hosts, which must not be found by words or be landmarks.
 //!
-//! Words are merged from the archive, in which a removed host stays. A removal writes the notes and
-//! then edits the existing words; the job of the words writes the words and then reads the notes.
-//! One of both therefore removes the host's words, even if the job is repeated much later. The same
-//! holds for landmarks and their publishing. A note names the host by a digest, because the site's
-//! objects are public.
+//! The words job reads the archive, in which a removed host remains. A removal writes the notes and
+//! then edits the existing words; the words job writes the words and then reads the notes.
+//! Therefore at least one of them removes the host's words. Landmarks work likewise. A note names
+//! the host by a digest, because the site's objects are public.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,19 +21,16 @@ use super::{
 };
 use crate::site_objects::{CONCURRENT_OBJECTS, put_options};
 
-/// The noted hosts.
 #[derive(Debug, Default)]
 pub(crate) struct WordNotes(HashSet<DigestPrefix>);
 
 impl WordNotes {
-    /// Returns true if there is a note for this host.
     pub(crate) fn hold(&self, hostname: &str) -> bool {
         !self.0.is_empty() && self.0.contains(&hostname_prefix(hostname))
     }
 }
 
 impl ScanObjects<'_> {
-    /// Writes a note for each of these hosts.
     pub(super) async fn note_for_words(
         &self,
         hosts: impl Iterator<Item = &SearchEntry>,
@@ -50,14 +46,12 @@ impl ScanObjects<'_> {
         stream::iter(puts).buffered(CONCURRENT_OBJECTS).try_collect().await
     }
 
-    /// Returns the hosts for which removals wrote notes.
     pub(crate) async fn noted_for_words(&self) -> Result<WordNotes, StorageError> {
         let listed = self.site.list_all(&format!("{}{SEARCH_REMOVED_PATH}", self.prefix)).await?;
         let host = |key: &str| search_removed_host(key.strip_prefix(self.prefix)?);
         Ok(WordNotes(listed.iter().filter_map(|object| host(&object.key)).collect()))
     }
 
-    /// Removes these hosts from the word files.
     pub(crate) async fn remove_words(&self, hosts: &[SearchEntry]) -> Result<(), RemovalError> {
         let removed = hosts.iter().map(|host| host.hostname.as_str()).collect();
         let changes = Changes { moved: &HashMap::new(), removed: &removed };

@@ -17,11 +17,10 @@ use everytab_storage::Store;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// Number of parts that a job reads concurrently. Each part has about 100 KB.
+/// Parts that a job reads concurrently, each about 100 KB.
 pub(super) const CONCURRENT_READS: usize = 16;
 
-/// Reads the host ranks written when the scan was started, for one range, or for all of them if
-/// `range` is [`RANGES`]. Every job reads the same list.
+/// Reads all ranges if `range` is [`RANGES`].
 pub(crate) async fn read_ranks(
     archive: &dyn Store,
     scan_id: Uuid,
@@ -32,12 +31,12 @@ pub(crate) async fn read_ranks(
     let list = archive.get(&key).await?;
     // Only a takedown changes this list, by removing its host.
     if hex::encode(Sha256::digest(&list)) != sha256 {
-        tracing::warn!(key, "the ranks are not those that the scan's start wrote");
+        tracing::warn!(key, "the host ranks have changed since `scan start` wrote them");
     }
     Ok(HostRanks::read(&list, |host| range == RANGES || range_of(host) == range))
 }
 
-/// Returns the entry with its rank. A host without a rank is published without its title.
+/// Search files contain the titles of ranked hosts only.
 pub(super) fn ranked(mut entry: SearchEntry, ranks: &HostRanks) -> SearchEntry {
     entry.rank = ranks.of(&entry.hostname);
     if entry.rank.is_none() {
@@ -64,7 +63,6 @@ fn no_part(key: &str, error: SearchFileError) -> JobError {
     JobError::Discard(format!("{key} is not a search part: {error}"))
 }
 
-/// Reads the lines of a whole part, and keeps hosts with a rank.
 pub(super) async fn read_part(
     archive: Arc<dyn Store>,
     key: String,

@@ -1,5 +1,5 @@
-//! Merges the words that find hosts with a rank. Reads whole parts, because a word's hosts are in
-//! every range.
+//! Merges the words by which ranked hosts are found. Reads whole parts, because a word's hosts are
+//! in every range.
 
 use std::sync::Arc;
 
@@ -43,9 +43,10 @@ pub struct MergedWords {
 }
 
 /// Merges the shards' parts into the word files, and records the kinds of search files in this
-/// scan. Without ranks there are no words.
+/// scan.
 ///
 /// # Errors
+///
 /// Returns an error if a store fails, or an object is not a search part.
 pub async fn merge_words(
     archive: Arc<dyn Store>,
@@ -73,7 +74,7 @@ pub async fn merge_words(
             merged.lines += lines.len() as u64;
             merged.files += put_words(site, &prefix, range, &lines, heartbeat).await?;
         }
-        // A takedown that ran during this job may not have found these words yet.
+        // A takedown that ran during this job may not have found these words.
         let notes = objects.noted_for_words().await?;
         entries.retain(|entry| notes.hold(&entry.hostname));
         objects.remove_words(&entries).await?;
@@ -84,7 +85,6 @@ pub async fn merge_words(
     Ok(merged)
 }
 
-/// Writes one range's word files. Returns their number.
 async fn put_words(
     site: &dyn Store,
     prefix: &str,
@@ -116,7 +116,6 @@ async fn put_words(
     Ok(count)
 }
 
-/// Returns the best hosts' lines, with each host once.
 fn best_hosts<'a>(lines: &[(&'a str, &'a SearchEntry)]) -> Vec<(&'a str, &'a SearchEntry)> {
     let mut found: Vec<(&str, &SearchEntry)> = Vec::with_capacity(BEST_HOSTS + 1);
     let order = |entry: &'a SearchEntry| (entry.rank, entry.hostname.as_str());
@@ -146,8 +145,8 @@ async fn read_ranked(
     entries.try_concat().await
 }
 
-/// Keeps one host per rank and sorts the entries by rank, best first. A rank belongs to a name with
-/// and without `www.`. If both hosts exist, this keeps the one without `www.`.
+/// A rank belongs to a name with and without `www.`. If both hosts exist, this keeps the one
+/// without `www.`.
 fn dedup(entries: &mut Vec<SearchEntry>) {
     let order = |entry: &SearchEntry| (entry.rank, without_www(&entry.hostname) != entry.hostname);
     entries.sort_by_key(order);

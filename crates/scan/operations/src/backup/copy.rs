@@ -13,19 +13,16 @@ use sha2::{Digest, Sha256};
 
 use super::format::BackupObject;
 
-/// Number of objects that a backup or a restore copies concurrently. Each takes up to
-/// [`IN_MEMORY_BYTES`] in memory.
+/// Objects that are copied concurrently. Each copy takes up to [`IN_MEMORY_BYTES`] of memory.
 pub(super) const CONCURRENT_COPIES: usize = 8;
 /// Objects up to this size are copied in memory. Larger ones are copied through a file, in pieces
 /// of this size.
 pub(super) const IN_MEMORY_BYTES: u64 = 16 << 20;
 
-/// Opens the store of a backup, a site or an archive.
 pub(super) async fn open(url: &str) -> Result<Arc<dyn Store>, OperationError> {
     Ok(everytab_storage::open(url, &StoreSettings::default()).await?)
 }
 
-/// An object's required contents, checked before it is written.
 pub(super) enum Expected<'a> {
     Anything,
     Exactly(&'a BackupObject),
@@ -42,15 +39,12 @@ impl Expected<'_> {
     }
 }
 
-/// Copies objects into one store.
 pub(super) struct Copier {
     pub(super) to: Arc<dyn Store>,
     pub(super) temporary: PathBuf,
 }
 
 impl Copier {
-    /// Copies an object of `size` bytes and returns its entry. Writes nothing if the bytes differ
-    /// from `expected`.
     pub(super) async fn copy(
         &self,
         from: &dyn Store,
@@ -79,7 +73,6 @@ impl Copier {
         Ok(BackupObject { key: to_key.to_owned(), size, sha256 })
     }
 
-    /// Restores an object from a backup, unless the store already has it.
     pub(super) async fn restore(
         &self,
         from: &dyn Store,
@@ -98,10 +91,6 @@ impl Copier {
     }
 }
 
-/// Writes an object from a backup to a file.
-///
-/// # Errors
-/// Returns an error if the object differs from its entry.
 pub(super) async fn download(
     from: &dyn Store,
     entry: &BackupObject,
@@ -112,7 +101,6 @@ pub(super) async fn download(
     Expected::Exactly(entry).check(size, &sha256)
 }
 
-/// Reads an object in a backup. Returns how it differs from its entry, or `None` if it does not.
 pub(super) async fn fault_of(
     from: &dyn Store,
     entry: &BackupObject,
@@ -125,7 +113,6 @@ pub(super) async fn fault_of(
     Ok((!is_whole).then(|| entry.difference(found.size, &sha256)))
 }
 
-/// Reads an object in pieces, passes each to `piece`, and returns the SHA-256 in hexadecimal.
 async fn digest_of(
     store: &dyn Store,
     key: &str,
@@ -171,7 +158,6 @@ mod tests {
             let mut entry = BackupObject::of("a".into(), &bytes);
             copier.restore(&*from, &entry, "c").await.unwrap();
             assert_eq!(to.get("c").await.unwrap(), bytes);
-            // The store already has this object, so the backup's copy is not read.
             from.delete(&["a".into()]).await.unwrap();
             copier.restore(&*from, &entry, "c").await.unwrap();
             from.put("a", bytes.into(), PutOptions::default()).await.unwrap();

@@ -14,55 +14,40 @@ use sha2::{Digest, Sha256};
 
 use crate::takedown_everywhere::TAKEDOWNS;
 
-/// The list of a backup's objects. It is written last, so a backup without this list is incomplete.
+/// The list of a backup's objects. It is written last, so a backup without it is incomplete.
 pub(super) const LIST: &str = "backup.json";
-/// The format's version.
 pub(super) const FORMAT: u32 = 2;
-/// Returns true if publishing always writes the object under this name. Such an object may change
-/// without changing its size.
+/// Returns true for an object that every publishing overwrites. Its content may change while its
+/// size does not.
 pub(super) fn is_fixed(key: &str) -> bool {
     !key.starts_with("scans/") && !is_hashed(key)
 }
 
-/// The notes' prefix.
 const PROGRESS: &str = "progress/";
-/// In a backup without a scan, this member replaces the scan's row. Its value is the oldest crawl's
-/// id.
+/// In a backup without a scan, this member replaces the scan's row. Its value is the oldest live
+/// crawl's id.
 pub(super) const FIRST_CRAWL: &str = "first_crawl";
-/// The scan's row at the time when the notes were started.
 const PROGRESS_SCAN: &str = "progress/of.json";
 
-/// Parses the settings in a scan's row.
-///
-/// # Errors
-/// Returns an error if the settings are malformed or from another version.
 pub(super) fn settings_of(row: &Value) -> Result<ScanSettings, OperationError> {
-    serde_json::from_value(row["settings"].clone()).map_err(|error| {
-        OperationError::new(format!("the scan's settings are not understood: {error}"))
-    })
+    serde_json::from_value(row["settings"].clone())
+        .map_err(|error| OperationError::new(format!("cannot parse the scan's settings: {error}")))
 }
 
-/// The content of `backup.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Backup {
     pub(super) format: u32,
-    /// The names of the migrations that created the tables.
     pub(super) migrations: Vec<String>,
-    /// The scan's row. In a backup that has only live crawls, this is [`FIRST_CRAWL`] with an id.
     pub(super) scan: Value,
     pub(super) rows: DumpedRows,
-    /// The objects in the site and the archive, sorted by name.
     pub(super) objects: Vec<BackupObject>,
 }
 
-/// The database rows, in one dump.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DumpedRows {
     /// The dumped server's version, such as 150018 for 15.18.
     pub(super) server_version: i32,
-    /// Row counts and digests for all tables in the dump's snapshot.
     pub(super) tables: Vec<TableDigest>,
-    /// The object with pg_dump's output in custom format.
     pub(super) dump: BackupObject,
 }
 
@@ -70,7 +55,6 @@ pub(super) struct DumpedRows {
 pub(super) struct BackupObject {
     pub(super) key: String,
     pub(super) size: u64,
-    /// The object's SHA-256 in lower-case hexadecimal.
     pub(super) sha256: String,
 }
 
@@ -79,10 +63,6 @@ impl BackupObject {
         Self { key, size: bytes.len() as u64, sha256: hex::encode(Sha256::digest(bytes)) }
     }
 
-    /// Checks that the bytes match this entry.
-    ///
-    /// # Errors
-    /// Returns an error if they differ.
     pub(super) fn check(&self, bytes: &[u8]) -> Result<(), OperationError> {
         let found = Self::of(self.key.clone(), bytes);
         if found == *self { Ok(()) } else { Err(self.damaged(found.size, &found.sha256)) }
@@ -91,14 +71,13 @@ impl BackupObject {
     pub(super) fn damaged(&self, size: u64, sha256: &str) -> OperationError {
         let difference = self.difference(size, sha256);
         OperationError::new(format!(
-            "the backup is damaged: {difference}; that object was left alone"
+            "the backup is damaged: {difference}; this object was not restored"
         ))
     }
 
-    /// Describes the difference between the found object and this entry.
     pub(super) fn difference(&self, size: u64, sha256: &str) -> String {
         format!(
-            "{} has {size} bytes of sha256 {sha256}, backup.json says {} of {}",
+            "{} has {size} bytes with SHA-256 {sha256}, but backup.json lists {} bytes with {}",
             self.key, self.size, self.sha256
         )
     }
@@ -120,21 +99,18 @@ pub(super) async fn hex_of_file(path: &Path) -> Result<String, OperationError> {
     Ok(tokio::task::spawn_blocking(hashing).await??)
 }
 
-/// Returns `{"sha256":"...","list":{...}}`. Because the list has its own digest, a flipped bit in
-/// the list is not mistaken for damage to its objects.
+/// Because the list has its own digest, a damaged list is not mistaken for damage to its objects.
 fn seal(list: &str) -> String {
     let digest = hex::encode(Sha256::digest(list.as_bytes()));
     format!("{{\"sha256\":\"{digest}\",\"list\":{list}}}")
 }
 
-/// Returns the list inside a string from [`seal`]. `None` if the digest does not match.
 fn unseal(sealed: &str) -> Option<&str> {
     let list = sealed.split_once(",\"list\":")?.1.strip_suffix('}')?;
     (seal(list) == sealed).then_some(list)
 }
 
 impl Backup {
-    /// Returns an error if the backup has migrations that this program does not know.
     pub(super) fn check_migrations(&self) -> Result<(), OperationError> {
         let known = migrations();
         match self.migrations.iter().find(|name| !known.contains(&name.as_str())) {
@@ -146,23 +122,22 @@ impl Backup {
         }
     }
 
-    /// Reads the list of a complete backup.
     pub(super) async fn read(store: &dyn Store) -> Result<Self, OperationError> {
         Self::read_if_whole(store).await?.ok_or_else(|| {
             OperationError::new(format!(
-                "{} holds no whole backup: there is no {LIST}; run the backup to its end",
+                "{} contains no complete backup: {LIST} is missing; check the URL, or run the \
+                 backup again to complete it",
                 store.url()
             ))
         })
     }
 
-    /// Reads a backup's list. `None` if the store has none.
     async fn read_if_whole(store: &dyn Store) -> Result<Option<Self>, OperationError> {
         let Some(tagged) = store.get_tagged(LIST).await? else { return Ok(None) };
         let about = |what: String| OperationError::new(format!("{LIST} in {} {what}", store.url()));
         let list = std::str::from_utf8(&tagged.bytes).ok().and_then(unseal).ok_or_else(|| {
             about(
-                "is damaged: it is not what its own sha256 says; delete it, and back up again"
+                "is damaged, because its SHA-256 does not match; delete it, and back up again"
                     .to_owned(),
             )
         })?;
@@ -172,16 +147,14 @@ impl Backup {
             return Err(about(format!("is not of format {FORMAT}, which this program reads")));
         }
         let backup = serde_json::from_str(list)
-            .map_err(|error| about(format!("is not understood: {error}")))?;
+            .map_err(|error| about(format!("cannot be parsed: {error}")))?;
         Ok(Some(backup))
     }
 
-    /// Returns true if the backup has a scan in addition to the database.
     pub(super) fn has_scan(&self) -> bool {
         !self.scan["scan_id"].is_null()
     }
 
-    /// Yields all objects in the backup, including the dump.
     pub(super) fn entries(&self) -> impl Iterator<Item = &BackupObject> {
         std::iter::once(&self.rows.dump).chain(&self.objects)
     }
@@ -193,7 +166,7 @@ async fn read_json<T: DeserializeOwned>(
 ) -> Result<Option<T>, OperationError> {
     let Some(tagged) = store.get_tagged(key).await? else { return Ok(None) };
     serde_json::from_slice(&tagged.bytes).map(Some).map_err(|error| {
-        OperationError::new(format!("{key} in {} is not understood: {error}", store.url()))
+        OperationError::new(format!("{key} in {} cannot be parsed: {error}", store.url()))
     })
 }
 
@@ -206,7 +179,6 @@ async fn write_json(
     Ok(store.put(key, bytes, PutOptions::default()).await?)
 }
 
-/// The scan's store to which an object belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum StoreKind {
     Site,
@@ -221,12 +193,10 @@ impl StoreKind {
         }
     }
 
-    /// Returns the name in the backup for an object in this store.
     pub(super) fn backup_key(self, key: &str) -> String {
         format!("{}{key}", self.folder())
     }
 
-    /// Splits an object's name in the backup into its store and its name there.
     pub(super) fn of(backup_key: &str) -> Option<(Self, &str)> {
         [Self::Site, Self::Archive]
             .into_iter()
@@ -234,7 +204,6 @@ impl StoreKind {
     }
 }
 
-/// A note that lists copied objects.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Note {
     rows: Option<DumpedRows>,
@@ -254,7 +223,6 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Reads the notes and the list from an earlier backup of the scan with this row.
     pub(super) async fn open(store: Arc<dyn Store>, row: &Value) -> Result<Self, OperationError> {
         let stored = store.list_all("").await?;
         let mut journal = Self {
@@ -268,12 +236,13 @@ impl Journal {
             if ["scan_id", FIRST_CRAWL].iter().any(|name| whole.scan[name] != row[name]) {
                 let scan = whole.scan["scan_id"].as_str();
                 return Err(OperationError::new(format!(
-                    "{} holds a backup of {}; give another place with --to",
+                    "{} contains a backup of {}; choose another store with --to",
                     store.url(),
                     scan.map_or("other crawls".to_owned(), |scan| format!("scan {scan}"))
                 )));
             }
-            // Skip the list after a takedown, which changes archives without changing their sizes.
+            // After a takedown the list is useless, because archives may have changed without
+            // changing their sizes.
             if whole.scan == *row && store.head(TAKEDOWNS).await?.is_none() {
                 journal.add(Note { rows: Some(whole.rows), objects: whole.objects });
             }
@@ -300,12 +269,10 @@ impl Journal {
         self.objects.extend(note.objects.into_iter().map(|entry| (entry.key.clone(), entry)));
     }
 
-    /// Returns the dumped rows. `None` if they have not been dumped.
     pub(super) fn rows(&self) -> Option<&DumpedRows> {
         self.rows.as_ref().filter(|rows| self.is_stored(&rows.dump))
     }
 
-    /// Returns an object's entry. `None` if the object has not been copied.
     pub(super) fn object(&self, key: &str) -> Option<&BackupObject> {
         self.objects.get(key).filter(|entry| self.is_stored(entry))
     }
@@ -314,11 +281,11 @@ impl Journal {
         self.stored.get(&entry.key) == Some(&entry.size)
     }
 
-    /// Invalidates the noted dump. Call this before overwriting the dump.
+    /// Call this before overwriting the dump.
     pub(super) async fn forget_rows(&mut self) -> Result<(), OperationError> {
         if let Some(known) = self.rows.take() {
-            // A note replaces earlier notes and an earlier backup's list. This one names an empty
-            // dump, which no store has.
+            // A note overrides earlier notes and an earlier backup's list. This one names a dump of
+            // 0 bytes, which matches no stored dump.
             let dump = BackupObject { size: 0, ..known.dump };
             self.note(Note { rows: Some(DumpedRows { dump, ..known }), objects: Vec::new() })
                 .await?;
@@ -345,7 +312,6 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes the list, which completes the backup, and deletes the notes.
     pub(super) async fn finish(&self, backup: &Backup) -> Result<(), OperationError> {
         let sealed = Bytes::from(seal(&serde_json::to_string(backup)?));
         self.store.put(LIST, sealed, PutOptions::default()).await?;

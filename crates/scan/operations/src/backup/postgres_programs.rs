@@ -1,12 +1,9 @@
-//! Dumps a schema to a file and restores it with the system's `pg_dump` and `pg_restore`.
+//! Dumps a schema and restores it with the system's `pg_dump` and `pg_restore`.
 //!
-//! This works with any server, not only with a private one. A password is passed in the
-//! environment, because every user on the host can read the command line. Owners and grants are not
-//! dumped, because roles belong to a cluster and a migration grants their rights again.
-//!
-//! `crates/lab/postgres/src/binaries.rs` searches the same directories for the server's programs,
-//! but chooses by other rules. The fleet's program must not link that crate, so both contain the
-//! list of directories.
+//! A password is passed in the environment, because every user on the host can read the command
+//! line. Owners and grants are not dumped, because roles belong to a cluster and a migration grants
+//! their rights again. The search paths are repeated in `crates/lab/postgres/src/binaries.rs`,
+//! because the fleet's program must not link that crate.
 
 use std::{
     env, fs,
@@ -17,10 +14,8 @@ use std::{
 use everytab_coordinator::{Transport, transport};
 use percent_encoding::percent_decode_str;
 
-/// Why `pg_dump` or `pg_restore` failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PostgresProgramError {
-    /// No installed program with this name is new enough for the server.
     #[error(
         "the server is Postgres {server}, and {}: apt-get install postgresql-client-{server}",
         newest.map_or_else(
@@ -29,36 +24,19 @@ pub(super) enum PostgresProgramError {
             |newest| format!("the newest {name} here is {newest}"),
         )
     )]
-    Missing {
-        name: &'static str,
-        server: u32,
-        /// The newest major version installed. `None` if the program is not installed.
-        newest: Option<u32>,
-    },
-    /// The program exited with an error.
+    Missing { name: &'static str, server: u32, newest: Option<u32> },
     #[error("{name}: {message}")]
-    Refused {
-        name: &'static str,
-        /// The program's last error message.
-        message: String,
-    },
-    /// The dump's disk is full. Contains the dump's path.
+    Refused { name: &'static str, message: String },
     #[error("no space left on the disk of {}", .0.display())]
     DiskFull(PathBuf),
-    /// The program could not be run.
     #[error("cannot run {}: {source}", path.display())]
-    Run {
-        path: PathBuf,
-        /// The operating system's error.
-        source: std::io::Error,
-    },
+    Run { path: PathBuf, source: std::io::Error },
 }
 
 /// The system's CA certificates in one file, from Debian's package ca-certificates.
 const SYSTEM_AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// URL parameters that the coordinator's client supports and libpq does not. Each has libpq's name
-/// for the parameter, if there is one.
+/// URL parameters that libpq does not support, with libpq's name if there is one.
 const LIBPQ_NAMES: [(&str, Option<&str>); 7] = [
     ("ssl-mode", Some("sslmode")),
     ("ssl-root-cert", Some("sslrootcert")),
@@ -69,11 +47,7 @@ const LIBPQ_NAMES: [(&str, Option<&str>); 7] = [
     ("application_name", None),
 ];
 
-/// Dumps a schema in custom format to the file `to`, from the `snapshot` of an open transaction.
-/// `server` is the server's major version. Blocks the thread.
-///
-/// # Errors
-/// Returns an error if no `pg_dump` for this server is installed, or if it fails.
+/// `snapshot` belongs to an open transaction. `server` is the server's major version.
 pub(super) fn dump_schema(
     url: &str,
     server: u32,
@@ -82,7 +56,7 @@ pub(super) fn dump_schema(
     to: &Path,
 ) -> Result<(), PostgresProgramError> {
     let mut command = command("pg_dump", url, server)?;
-    // Level 1 compresses rows to a quarter, and takes 1.5 s of CPU time for a million rows.
+    // Level 1 compresses rows to a quarter and takes little CPU time.
     command.args(["--format=custom", "--compress=1", "--no-owner", "--no-privileges"]);
     // Set the encoding, because the database or the URL may set one that lacks characters.
     command.arg("--encoding=UTF8");
@@ -91,11 +65,7 @@ pub(super) fn dump_schema(
     run(command, "pg_dump", to)
 }
 
-/// Restores a dump from a server with major version `dumped_by`, in one transaction, into a
-/// database that lacks this schema. Blocks the thread.
-///
-/// # Errors
-/// Returns an error if no matching `pg_restore` is installed, or if it fails.
+/// `dumped_by` is the dumped server's major version.
 pub(super) fn restore_dump(
     url: &str,
     dumped_by: u32,
@@ -120,8 +90,7 @@ fn command(name: &'static str, url: &str, server: u32) -> Result<Command, Postgr
     Ok(command)
 }
 
-/// Makes the program verify a remote server as the coordinator's client does, unless the URL sets
-/// `sslmode`. By default libpq verifies nothing.
+/// The coordinator's client verifies a remote server, but by default libpq does not.
 fn verify_like_the_client(command: &mut Command, url: &str) {
     let says = |name: &str| url.contains(&format!("{name}="));
     if says("sslmode") || !matches!(transport(url), Ok(Transport::Verified)) {
@@ -147,8 +116,7 @@ fn run(mut command: Command, name: &'static str, file: &Path) -> Result<(), Post
     Err(PostgresProgramError::Refused { name, message: error_message_in(&stderr) })
 }
 
-/// Returns the oldest program that is new enough for the server, because its output can be read by
-/// the most other versions.
+/// Chooses the oldest program that is new enough, because most other versions can read its output.
 fn program(name: &'static str, server: u32) -> Result<PathBuf, PostgresProgramError> {
     let found: Vec<(u32, PathBuf)> = folders()
         .into_iter()
@@ -168,14 +136,11 @@ fn choose(
 ) -> Result<PathBuf, PostgresProgramError> {
     let newest = found.iter().map(|(major, _)| *major).max();
     let fit = found.into_iter().filter(|(major, _)| *major >= server);
-    // Among programs with the same version this chooses the first, because wrappers in PATH come
-    // after the program itself.
+    // Choose the first of equal versions, because wrappers in PATH come after the program itself.
     let oldest = fit.reduce(|best, next| if next.0 < best.0 { next } else { best });
     oldest.map(|(_, program)| program).ok_or(PostgresProgramError::Missing { name, server, newest })
 }
 
-/// Returns the directories that may hold Postgres's programs. If `EVERYTAB_PG_BIN` is set, returns
-/// only this one.
 fn folders() -> Vec<PathBuf> {
     if let Some(folder) = env::var_os("EVERYTAB_PG_BIN") {
         return vec![PathBuf::from(folder)];
@@ -191,23 +156,21 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Parses the major version in the output of `--version`, such as 15 for `pg_dump (PostgreSQL)
-/// 15.18 (Debian ...)`.
+/// Parses strings such as `pg_dump (PostgreSQL) 15.18 (Debian ...)`.
 fn major_in(version: &str) -> Option<u32> {
     let number = version.split_once("(PostgreSQL) ")?.1;
     let digits = number.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(number.len());
     number.get(..digits)?.parse().ok()
 }
 
-/// Returns the last line with an error prefix, without this prefix. If there is none, returns the
-/// last line.
+/// Returns the last line with an error prefix, or else the last line.
 fn error_message_in(output: &str) -> String {
     let prefixes = ["FATAL: ", "ERROR: ", "error: "];
     let without_prefix = |line: &str| {
         prefixes.iter().find_map(|prefix| Some(line.split_once(prefix)?.1.trim().to_owned()))
     };
     let lines = || output.lines().rev().map(str::trim).filter(|line| !line.is_empty());
-    let last = || lines().next().unwrap_or("it said nothing").to_owned();
+    let last = || lines().next().unwrap_or("no error message").to_owned();
     lines().find_map(without_prefix).unwrap_or_else(last)
 }
 
@@ -215,7 +178,6 @@ fn decode(text: &str) -> Option<String> {
     percent_decode_str(text).decode_utf8().ok().map(String::from)
 }
 
-/// Splits a URL into a URL for libpq without the password, and the password.
 fn without_password(url: &str) -> (String, Option<String>) {
     let mut password = None;
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
@@ -288,7 +250,7 @@ mod tests {
                     pg_restore: error: could not execute query: ERROR:  type \"x\" exists\n";
         assert_eq!(error_message_in(said), "type \"x\" exists");
         assert_eq!(error_message_in("one\ntwo\n\n"), "two");
-        assert_eq!(error_message_in(""), "it said nothing");
+        assert_eq!(error_message_in(""), "no error message");
     }
 
     #[test]

@@ -42,9 +42,10 @@ pub struct RestoreOptions {
     pub temporary: PathBuf,
 }
 
-/// Restores a backup. If a restore was interrupted, a second run completes it.
+/// Restores a backup, or completes an interrupted restore.
 ///
 /// # Errors
+///
 /// Returns an error if the database contains other scans, if the backup is damaged or from a newer
 /// program, or if a store or the database fails.
 pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(), OperationError> {
@@ -56,9 +57,9 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     let settings = moved_settings(&options, &backup)?;
     let taken_down = takedown_everywhere::noted_beside(&*from).await?;
     let has_rows_already = has_rows(&coordinator, &backup, !taken_down.is_empty()).await?;
-    // Restore rows after all objects, because the rows show where the archives contain hosts that
-    // were taken down. If the rows are already restored, these hosts may have been removed from the
-    // archives again, so keep the archives.
+    // Restore the rows after all objects, so that existing rows show that an earlier restore has
+    // written all objects. It may also have removed the taken-down hosts from the archives again,
+    // so keep these archives.
     let keeps_archives = has_rows_already && !taken_down.is_empty();
     if let Some(settings) = &settings {
         restore_objects(&from, settings, &backup, temporary, keeps_archives, sink).await?;
@@ -70,7 +71,7 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
         let faults = rows::load(&coordinator, url, &*from, &backup, temporary).await?;
         if !faults.is_empty() {
             return Err(OperationError::new(format!(
-                "the rows came back wrong: {}",
+                "the restored rows differ from the backup: {}",
                 faults.join("; ")
             )));
         }
@@ -78,13 +79,13 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
     coordinator.migrate().await?;
     coordinator.analyze().await?;
     if coordinator.begin_epoch().await?.is_some() {
-        sink.note(format_args!("live crawls go on from here when a worker crawls"));
+        sink.note(format_args!("live crawls continue when a crawl worker starts"));
     }
     if let Some(settings) = &settings {
         let id: Uuid = serde_json::from_value(backup.scan["scan_id"].clone())?;
         let number = database::scan_number(&coordinator, Some(id)).await?;
-        // The backup does not contain tokens, because they mark the stores to which the objects are
-        // restored.
+        // Tokens mark the stores to which the objects are restored, so the backup does not contain
+        // them.
         write_tokens([&settings.archive, &settings.site], id).await?;
         coordinator.move_scan(number, &settings.site, &settings.archive).await?;
         takedown_everywhere::take_down_again(&taken_down, &settings.site, url, sink).await?;
@@ -97,17 +98,15 @@ pub async fn restore(options: RestoreOptions, sink: &dyn LineSink) -> Result<(),
         takedown_everywhere::block_again(&coordinator, &taken_down).await?;
     }
     let count: i64 = backup.rows.tables.iter().map(|table| table.rows).sum();
-    sink.note(format_args!("{count} rows and {} objects are back", backup.objects.len()));
+    sink.note(format_args!("restored {count} rows and {} objects", backup.objects.len()));
     Ok(())
 }
 
-/// Returns true if the site shows this scan.
 async fn is_published(site: &dyn Store, id: Uuid) -> Result<bool, OperationError> {
     let Some(found) = site.get_tagged(MANIFEST).await? else { return Ok(false) };
     Ok(Manifest::read(&found.bytes).is_ok_and(|manifest| manifest.scan == id))
 }
 
-/// Returns the scan's settings with the stores to restore to. `None` for a backup without a scan.
 fn moved_settings(
     options: &RestoreOptions,
     backup: &Backup,
@@ -116,7 +115,7 @@ fn moved_settings(
         return match (&options.site, &options.archive) {
             (None, None) => Ok(None),
             _ => Err(OperationError::usage(
-                "the backup has no scan, so nothing goes to --site or --archive: leave them out",
+                "the backup has no scan, so nothing is written to --site or --archive; omit them",
             )),
         };
     }
@@ -132,11 +131,7 @@ fn moved_settings(
     Ok(Some(ScanSettings { archive, site, ..settings }))
 }
 
-/// Returns true if an earlier restore of this backup has restored the rows. If `any_taken_down`,
-/// that restore may have removed some hosts' rows again.
-///
-/// # Errors
-/// Returns an error if the database contains other rows.
+/// If `any_taken_down`, an earlier restore may have removed some hosts' rows again.
 async fn has_rows(
     coordinator: &Coordinator,
     backup: &Backup,
@@ -145,9 +140,8 @@ async fn has_rows(
     if coordinator.contents().await? != Contents::Scans {
         return Ok(false);
     }
-    // A restore changes some tables: `scans` (the stores' URLs), `migrations`, and the tables from
-    // which live crawls continue. A table that is not in the backup was created by a later
-    // migration.
+    // A restore changes `scans` (the stores' URLs), `migrations`, and the tables from which live
+    // crawls continue. A table that is not in the backup was created by a later migration.
     let is_backed_up = |name: &str| backup.rows.tables.iter().any(|table| table.table == name);
     let is_changed = |name: &str| {
         let of_crawls = matches!(name, "slots" | "workers" | "restores");
@@ -157,7 +151,7 @@ async fn has_rows(
         matches!(name, "blocklist" | "scan_blocklist")
             || name.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with('_')
     };
-    // A restore migrates rows from an older program, so their digests may cover other columns.
+    // Rows from an older program are migrated, so their digests may cover other columns.
     let has_same_columns = backup.migrations.len() == migrations().len();
     let unchanged = |tables: &[everytab_coordinator::TableDigest]| {
         let mut tables = tables.to_vec();
@@ -176,8 +170,8 @@ async fn has_rows(
         return Ok(true);
     }
     Err(OperationError::new(
-        "this database holds scans, crawls or a blocklist already, and nothing was changed: give \
-         a new database with --database-url (createdb makes one)",
+        "this database already contains scans, crawls or a blocklist, so nothing was changed; \
+         give a new database with --database-url (createdb creates one)",
     ))
 }
 
@@ -227,7 +221,6 @@ async fn restore_objects(
     }
 }
 
-/// Restores the page and its manifest, unless the store already has a site.
 async fn restore_root(
     from: &dyn Store,
     site: &Copier,
@@ -243,7 +236,7 @@ async fn restore_root(
         && there.bytes != bytes
     {
         sink.note(format_args!(
-            "{} shows another scan, which stays; `publish --scan ID` switches it",
+            "{} still shows another scan; `publish --scan ID` switches it",
             site.to.url()
         ));
         return Ok(());

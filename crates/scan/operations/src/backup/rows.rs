@@ -1,5 +1,5 @@
-//! Saves the database as one object and loads it. The object is a `pg_dump` in custom format, and
-//! every table's digest comes from the same snapshot.
+//! Saves the database as one `pg_dump` object and loads it. Table digests come from the dump's
+//! snapshot.
 
 use std::path::Path;
 
@@ -14,10 +14,8 @@ use super::{
     postgres_programs,
 };
 
-/// The dump's name in a backup.
 const DUMP: &str = "database.dump";
 
-/// Dumps the database, unless the backup already holds a dump with these rows.
 pub(super) async fn save(
     coordinator: &Coordinator,
     url: &str,
@@ -40,7 +38,7 @@ pub(super) async fn save(
     let size = file.as_file().metadata()?.len();
     let entry =
         BackupObject { key: DUMP.to_owned(), size, sha256: hex_of_file(file.path()).await? };
-    // The new dump overwrites the old one, so invalidate the old dump's note first.
+    // The new dump overwrites the old one, so forget the old one's note first.
     journal.forget_rows().await?;
     journal.store.put_file(DUMP, file.path(), PutOptions::default()).await?;
     sink.note(format_args!("rows: {count} in {} tables, dumped to {size} bytes", tables.len()));
@@ -68,8 +66,7 @@ fn major(server_version: i32) -> u32 {
     server_version.unsigned_abs() / 10_000
 }
 
-/// Loads a backup's rows into a database that has none of the tables. Returns one line for each
-/// table that differs from the backup.
+/// Returns one line for each table that differs from the backup.
 pub(super) async fn load(
     coordinator: &Coordinator,
     url: &str,
@@ -94,7 +91,6 @@ pub(super) async fn digests(coordinator: &Coordinator) -> Result<Vec<TableDigest
     Ok(tables)
 }
 
-/// Returns one line for each table that differs.
 pub(super) fn differences(expected: &[TableDigest], found: &[TableDigest]) -> Vec<String> {
     let mut lines = Vec::new();
     for table in expected {
@@ -102,11 +98,11 @@ pub(super) fn differences(expected: &[TableDigest], found: &[TableDigest]) -> Ve
         match found.iter().find(|other| other.table == *name) {
             None => lines.push(format!("table {name} is missing")),
             Some(other) if other.rows != table.rows => lines.push(format!(
-                "table {name} has {} rows, backup.json says {}",
+                "table {name} has {} rows, but backup.json says {}",
                 other.rows, table.rows
             )),
             Some(other) if other.digest != table.digest => lines.push(format!(
-                "table {name} has {} rows as backup.json says, but not the same ones",
+                "table {name} has {} rows as in backup.json, but their content differs",
                 other.rows
             )),
             Some(_) => {}
@@ -136,8 +132,8 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "table a has 1 rows as backup.json says, but not the same ones",
-                "table b has 4 rows, backup.json says 2",
+                "table a has 1 rows as in backup.json, but their content differs",
+                "table b has 4 rows, but backup.json says 2",
                 "table c is missing",
                 "table d is not in backup.json",
             ]

@@ -28,10 +28,10 @@ use super::{
 };
 use crate::{database, scan_start::check_tokens};
 
-/// Maximum time before copied objects are noted, so that an interrupted backup loses a few seconds
-/// of work.
+/// Maximum time before copied objects are noted, so that an interrupted backup loses only this much
+/// work.
 const NOTE_INTERVAL: Duration = Duration::from_secs(2);
-/// Maximum number of copied objects in one note, which then has 100 KB.
+/// Maximum copied objects per note. A note with this many objects has about 100 KB.
 const OBJECTS_PER_NOTE: usize = 500;
 
 /// Options for a backup.
@@ -47,17 +47,13 @@ pub struct BackupOptions {
     pub temporary: PathBuf,
 }
 
-/// A backup's contents.
 struct Subject {
-    /// The scan's number. `None` if the database has live crawls but no scan.
+    /// `None` if the database has live crawls but no scan.
     scan: Option<i32>,
-    /// The oldest live crawl, which identifies a database without a scan.
     first_crawl: Option<Uuid>,
 }
 
 impl Subject {
-    /// # Errors
-    /// Returns an error if the scan does not exist, or the database has neither scans nor crawls.
     async fn find(coordinator: &Coordinator, scan: Option<Uuid>) -> Result<Self, OperationError> {
         let crawls = coordinator.crawl_status(None).await?;
         let first_crawl = crawls.last().map(|crawl| crawl.id);
@@ -69,10 +65,6 @@ impl Subject {
         Ok(Self { scan, first_crawl })
     }
 
-    /// Returns the scan's row, or the object that replaces this row in a database without a scan.
-    ///
-    /// # Errors
-    /// Returns an error if the scan has not finished.
     async fn row(&self, coordinator: &Coordinator) -> Result<Value, OperationError> {
         match self.scan {
             Some(number) => ended_scan(coordinator, number).await,
@@ -81,10 +73,6 @@ impl Subject {
     }
 }
 
-/// Returns a scan's row.
-///
-/// # Errors
-/// Returns an error if the scan has not finished.
 async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, OperationError> {
     let row = coordinator.backup_scan(number).await?;
     let row = row.ok_or_else(|| OperationError::new("the scan was dropped during the backup"))?;
@@ -97,8 +85,8 @@ async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, Ope
     Ok(row)
 }
 
-/// Copies the database, including a snapshot of its live crawls, and a scan's objects. A second run
-/// completes an interrupted backup, or updates a complete one.
+/// Copies the database and a scan's objects. Also completes an interrupted backup, or updates a
+/// complete one.
 ///
 /// # Errors
 /// Returns an error if the scan is running, the store contains another scan's backup, or a store or
@@ -108,7 +96,7 @@ pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), O
     let coordinator = database::connect(&database_url).await?;
     let subject = Subject::find(&coordinator, scan).await?;
     let row = subject.row(&coordinator).await?;
-    // Check this before anything is written, because `to` may hold a good backup of this scan.
+    // Check this before anything is written, because `to` may contain a good backup of this scan.
     if let Some(number) = subject.scan {
         wanted_objects(&coordinator, number, &row, &settings_of(&row)?).await?;
     }
@@ -135,19 +123,14 @@ pub async fn backup(options: BackupOptions, sink: &dyn LineSink) -> Result<(), O
     let count = backup.entries().count();
     journal.finish(&backup).await?;
     sink.data(format_args!("{}/{}", url.trim_end_matches('/'), format::LIST))?;
-    sink.note(format_args!("the backup holds {count} objects of {bytes} bytes"));
+    sink.note(format_args!("the backup contains {count} objects with {bytes} bytes"));
     if subject.first_crawl.is_some() {
         sink.note(format_args!("the records of live crawls are not copied: keep their stores"));
     }
     Ok(())
 }
 
-/// Lists a scan's objects in the site and the archive. The objects in the site's root belong to
-/// this scan only while the manifest names it.
-///
-/// # Errors
-/// Returns an error if a store on this host is not the scan's, or if an archive or bundle to which
-/// the rows refer is missing.
+/// The objects in the site's root belong to this scan only while the manifest names it.
 async fn wanted_objects(
     coordinator: &Coordinator,
     number: i32,
@@ -202,8 +185,6 @@ async fn wanted_objects(
     Ok(wanted)
 }
 
-/// Returns an error if a store lacks objects to which the rows refer. `kind` is the kind of the
-/// jobs that write these objects.
 fn check_complete(
     url: &str,
     mut missing: Vec<String>,
@@ -213,7 +194,7 @@ fn check_complete(
     let Some(first) = missing.first() else { return Ok(()) };
     Err(OperationError::new(format!(
         "{url} lacks {} objects to which the rows refer, such as {first}, so nothing was backed \
-         up; bring them back, or write them again with `scan retry --kind {kind}`",
+         up; restore them, or write them again with `scan retry --kind {kind}`",
         missing.len()
     )))
 }
@@ -274,7 +255,7 @@ async fn save_objects(
     if let Some(failure) = failed {
         return Err(failure);
     }
-    sink.note(format_args!("objects: {copying} copied, {known} were there already"));
+    sink.note(format_args!("objects: {copying} copied, {known} already existed"));
     done.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(done)
 }

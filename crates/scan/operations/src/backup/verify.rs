@@ -1,6 +1,4 @@
 //! Verifies that a backup can be restored, without restoring its objects.
-//!
-//! The caller provides an empty database, into which the rows are loaded.
 
 use std::{collections::HashSet, path::Path, sync::Arc};
 
@@ -18,7 +16,7 @@ use super::{
     rows,
 };
 
-/// The verification of a backup, with the faults found so far.
+/// A verification, with the faults found so far.
 #[derive(Debug)]
 pub struct Verification {
     from: Arc<dyn Store>,
@@ -45,9 +43,8 @@ impl Verification {
         !self.faults.iter().any(|fault| fault.starts_with(&self.backup.rows.dump.key))
     }
 
-    /// Loads the rows into the empty database at `url` and compares them with the list. Then
-    /// compares the list's objects with the objects to which the rows refer. `temporary` is a
-    /// directory with room for the dump.
+    /// Loads the rows into the empty database at `url`, and compares them and the objects to which
+    /// they refer with the list.
     ///
     /// # Errors
     /// Returns an error if the database or the store fails. A difference is a fault, not an error.
@@ -75,12 +72,12 @@ impl Verification {
         if faults.is_empty() {
             let bytes: u64 = backup.entries().map(|entry| entry.size).sum();
             sink.note(format_args!(
-                "the backup is whole: {count} rows in {tables} tables came back, {objects} \
-                 objects, {bytes} bytes in all"
+                "the backup is intact: {count} rows in {tables} tables and {objects} objects match \
+                 backup.json, {bytes} bytes in total"
             ));
             return Ok(());
         }
-        let about_rows = if self.is_dump_whole() { "" } else { "; its rows could not be tried" };
+        let about_rows = if self.is_dump_whole() { "" } else { "; its rows could not be checked" };
         Err(OperationError::new(format!("the backup has {} faults{about_rows}", faults.len())))
     }
 }
@@ -95,7 +92,6 @@ async fn damaged_objects(from: &dyn Store, backup: &Backup) -> Result<Vec<String
     Ok(faults)
 }
 
-/// Returns one line for each archive and bundle to which the rows refer and that the list lacks.
 async fn missing_objects(
     coordinator: &Coordinator,
     backup: &Backup,
@@ -105,7 +101,7 @@ async fn missing_objects(
     }
     let id: Uuid = serde_json::from_value(backup.scan["scan_id"].clone())?;
     let Some(number) = coordinator.scan_number(Some(id)).await? else {
-        return Ok(vec![format!("the rows know no scan {id}")]);
+        return Ok(vec![format!("the rows do not contain scan {id}")]);
     };
     let mut expected: Vec<String> = coordinator
         .referenced_archives(number)
@@ -121,11 +117,10 @@ async fn missing_objects(
     Ok(expected
         .into_iter()
         .filter(is_missing)
-        .map(|key| format!("{key} was not there when the backup was made"))
+        .map(|key| format!("{key} did not exist when the backup was made"))
         .collect())
 }
 
-/// Returns the names of the bundles that a scan's jobs wrote. `row` is the scan's row.
 pub(super) async fn bundles_of_rows(
     coordinator: &Coordinator,
     number: i32,

@@ -1,10 +1,7 @@
-//! Imports public lists with up to millions of hosts, such as malware and phishing lists.
-//!
-//! Parses the common formats line by line: hosts files (`0.0.0.0 example.com`), plain names, URLs,
-//! and the simplest ad blocker rules. The rules `||example.com^` and `*.example.com` mean a domain
-//! with all its subdomains. Hosts on such a list get no requests and no tabs. A line that does not
-//! mean a whole host blocks nothing. Examples are rules that hide part of a page, block one file or
-//! a resource type, block embedding in other sites, or make an exception.
+//! Imports public lists with up to millions of hosts, such as malware and phishing lists. Accepts
+//! hosts files (`0.0.0.0 example.com`), plain names, URLs, and the simplest ad blocker rules:
+//! `||example.com^` and `*.example.com` mean a domain with all its subdomains. A rule that covers
+//! less than a whole host blocks nothing.
 
 use std::{
     collections::HashSet,
@@ -17,28 +14,21 @@ use everytab_coordinator::Coordinator;
 use everytab_jobs::blocked_pattern::{hostname, suffix};
 use url::Url;
 
-/// Maximum bytes in a list. This is enough for 4 million names with 32 bytes each, about four times
-/// the largest public lists. The string, its names and the message to Postgres take about four
-/// times this memory.
+/// Maximum bytes in a list: 4 million names with 32 bytes each.
 pub const MAX_LIST_BYTES: u64 = 128 << 20;
 /// Maximum characters in a list's name. A CHECK constraint of the database has the same limit.
 const MAX_LIST_NAME: usize = 100;
-/// Maximum number of malformed lines to show. All of them are counted.
 const SHOWN_LINES: usize = 3;
-/// Names for the local host in hosts files.
 const OWN_NAMES: [&str; 4] = ["localhost", "localhost.localdomain", "local", "broadcasthost"];
 
-/// Rule options that still cover whole pages. All other options limit a rule to resource types or
-/// to requests from some sites.
+/// Rule options that still cover whole pages.
 const WHOLE_PAGE: [&str; 4] = ["all", "doc", "document", "important"];
 
 /// A parsed host list.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct HostList {
     patterns: HashSet<(PatternKind, String)>,
-    /// The first few lines without a host.
     shown: Vec<String>,
-    /// Number of lines without a host.
     bad_lines: usize,
 }
 
@@ -55,7 +45,7 @@ impl HostList {
         if list.patterns.is_empty() {
             let shown = list.shown.join(", ");
             return Err(OperationError::usage(format!(
-                "the list names no host; the first lines that are not understood: {shown:?}"
+                "the list contains no host; the first invalid lines are {shown:?}"
             )));
         }
         Ok(list)
@@ -63,7 +53,6 @@ impl HostList {
 
     fn read_line(&mut self, line: &str, with_subdomains: bool) {
         let line = without_remark(line).trim();
-        // Comments and headers of ad blocker lists.
         if line.is_empty() || line.starts_with(['!', '[']) {
             return;
         }
@@ -79,8 +68,6 @@ impl HostList {
     }
 }
 
-/// Returns the part of a line before a comment, which starts with a `#` at the beginning or after a
-/// space. Any other `#` belongs to a rule or URL.
 fn without_remark(line: &str) -> &str {
     let mut before = ' ';
     for (at, character) in line.char_indices() {
@@ -92,13 +79,12 @@ fn without_remark(line: &str) -> &str {
     line
 }
 
-/// Returns a line's patterns. `None` if any of its words is malformed.
 fn patterns_of_line(line: &str, with_subdomains: bool) -> Option<Vec<(PatternKind, String)>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let names = match words.split_first() {
         Some((first, names)) if !names.is_empty() => match first.parse::<IpAddr>() {
             Ok(address) if is_no_host(address) => names,
-            // The line maps names to a real address, which does not block them.
+            // A line that maps names to a real address does not block them.
             Ok(_) => return None,
             Err(_) => &words,
         },
@@ -112,12 +98,10 @@ fn patterns_of_line(line: &str, with_subdomains: bool) -> Option<Vec<(PatternKin
     names.iter().filter(|word| !is_own(word)).map(|word| pattern(word, with_subdomains)).collect()
 }
 
-/// Returns true if a hosts file blocks names by mapping them to this address.
 fn is_no_host(address: IpAddr) -> bool {
     address.is_unspecified() || address.is_loopback() || address == Ipv4Addr::BROADCAST
 }
 
-/// Returns the pattern for one word in a list. `None` if it is malformed.
 fn pattern(word: &str, with_subdomains: bool) -> Option<(PatternKind, String)> {
     if let Ok(url) = Url::parse(word) {
         return named(url.host_str()?, with_subdomains);
@@ -140,12 +124,11 @@ fn named(name: &str, below: bool) -> Option<(PatternKind, String)> {
     let host = hostname(name).ok().filter(|host| !OWN_NAMES.contains(&host.as_str()))?;
     match suffix(&host) {
         Ok(domain) if below => Some((PatternKind::Suffix, domain)),
-        // An address has no subdomains.
         _ => Some((PatternKind::Hostname, host)),
     }
 }
 
-/// Replaces the patterns in the list `name` with those in `list`. Prints one line of data.
+/// Replaces the patterns in the list `name`.
 ///
 /// # Errors
 /// Returns an error if the name is invalid, or the database fails.
@@ -172,10 +155,10 @@ pub async fn import(
     }
     if list.bad_lines > 0 {
         let (bad, shown) = (list.bad_lines, list.shown.join(", "));
-        sink.note(format_args!("{bad} lines name no host and were left out, such as {shown:?}"));
+        sink.note(format_args!("skipped {bad} lines without a host, such as {shown:?}"));
     }
     sink.note(format_args!(
-        "left out from the next `scan start` on, and from a running scan when it is published"
+        "later scans exclude these hosts, and a running scan excludes them when it is published"
     ));
     Ok(())
 }

@@ -6,9 +6,7 @@ use super::check::Check;
 
 /// Cores of the console's instance, which is always on demand (`terraform/modules/scanning`).
 const CONSOLE_CORES: u64 = 2;
-/// Name and code of the core quota for standard spot instances.
 const SPOT: (&str, &str) = ("spot cores", "L-34B43A08");
-/// Name and code of the core quota for standard on-demand instances.
 const ON_DEMAND: (&str, &str) = ("on-demand cores", "L-1216C47A");
 
 /// The instances that terraform will start, in addition to the console.
@@ -60,8 +58,8 @@ fn suffices(
         }
         Ok(quota) => Check::fail(
             name,
-            format!("the fleet takes {wanted}, the account may run {quota} (quota {code})"),
-            "ask for more in Service Quotas, or start fewer workers",
+            format!("the fleet needs {wanted}, but the account may run {quota} (quota {code})"),
+            "request more in Service Quotas, or start fewer workers",
         ),
         Err(error) => {
             let remedy = match error.kind() {
@@ -100,7 +98,7 @@ mod tests {
     fn a_quota_that_does_not_suffice_names_both_numbers() {
         let (name, code) = SPOT;
         let check = suffices(name, code, 16, Ok(5.0));
-        assert_eq!((check.ok, check.found.contains("takes 16")), (false, true), "{check:?}");
+        assert_eq!((check.ok, check.found.contains("needs 16")), (false, true), "{check:?}");
         assert!(suffices(name, code, 16, Ok(16.0)).ok);
     }
 }

@@ -1,4 +1,4 @@
-//! A check's result, and the newest scan whose stores are checked.
+//! A check's result, and the newest scan.
 
 use everytab_jobs::scan_settings::ScanSettings;
 use serde::Serialize;
@@ -7,13 +7,13 @@ use uuid::Uuid;
 /// A check's result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// The check's name.
+    /// This check's name.
     pub check: &'static str,
-    /// Whether the check passed.
+    /// Whether this check passed.
     pub ok: bool,
     /// The finding, in one line.
     pub found: String,
-    /// The advice, if the check failed.
+    /// The advice, if this check failed.
     pub remedy: Option<String>,
 }
 
@@ -28,7 +28,7 @@ impl Check {
         Self { check, ok: false, found: found.into(), remedy: Some(remedy.into()) }
     }
 
-    /// Formats the check as one line for people.
+    /// Formats this check as one line for people.
     pub fn text(&self) -> String {
         let verdict = if self.ok { "ok  " } else { "FAIL" };
         let remedy = self.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Checks live crawls: workers hold all slots and read links, stores can be written, the clock is
-//! right, and site owners can reach the operator.
+//! Checks live crawls: slots, links, stores, the clock, and whether site owners can reach the
+//! operator.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use everytab_coordinator::{ConnectSettings, Coordinator, FrontierHealth};
@@ -10,19 +10,16 @@ use crate::site_identity;
 /// Maximum difference between this host's clock and the server's, because host delays depend on
 /// both.
 const MAX_CLOCK_DIFFERENCE: TimeDelta = TimeDelta::seconds(2);
-/// Maximum age of unread links. Normally links are read within seconds, and their hour is dropped
-/// in the second hour after it.
+/// The check fails if any unread links are older than this. Normally, links are read within
+/// seconds.
 const OLDEST_LINKS: TimeDelta = TimeDelta::hours(4);
-/// Maximum number of stores to check, because the others belong to similar crawls.
+/// Stores beyond this number are not checked.
 const STORES_TRIED: usize = 16;
 
-/// SQLSTATE for a function that the database role may not execute.
 const DENIED: &str = "42501";
 
-/// Checks what live crawls need, if any is open. `user_agent` is the worker's. `needs` are the
-/// needs of the process that will run on this host, or `None` for an operator.
+/// Checks what live crawls need, if any is open. `needs` is `None` for an operator.
 pub async fn check(url: &str, user_agent: &str, needs: Option<&RoleNeeds>) -> Vec<Check> {
-    // The database checks have already reported these failures.
     let Ok(coordinator) = Coordinator::connect(url, &ConnectSettings::default()).await else {
         return Vec::new();
     };
@@ -54,8 +51,7 @@ pub async fn check(url: &str, user_agent: &str, needs: Option<&RoleNeeds>) -> Ve
     }
 }
 
-/// Returns the checks based on the health data, without the stores. Only an operator checks the
-/// fleet, for example that it holds all slots.
+/// The fleet is checked only for an operator, for whom `needs` is `None`.
 fn checks_of(
     health: &FrontierHealth,
     now: DateTime<Utc>,
@@ -66,7 +62,7 @@ fn checks_of(
     let mut checks = vec![match health.is_of_another_server {
         true => Check::fail(
             "live crawls",
-            "the rows came from another server, whose transactions were counted otherwise",
+            "the rows were copied from another server, whose transaction ids differ",
             "stop the workers of role crawl, and run `select coordinator.begin_epoch()` as the \
              owner; `restore` does so by itself",
         ),
@@ -102,13 +98,13 @@ fn slots(health: &FrontierHealth) -> Check {
     let FrontierHealth { slots, held_slots, suspect_slots, isolated_slots, .. } = health;
     let found = format!(
         "{held_slots} of {slots} held{}{}",
-        listed("died with several holders", suspect_slots),
-        listed("ask one URL at a time", isolated_slots)
+        listed("lost several workers in a row", suspect_slots),
+        listed("fetch one URL at a time", isolated_slots)
     );
     if !suspect_slots.is_empty() {
-        let remedy = "a site of theirs may kill its worker: see the workers' logs of memory and \
-                      crashes; a worker tries a few of these slots at a time, so give it some \
-                      minutes, or start more workers";
+        let remedy = "a site in such a slot may crash its worker: check the workers' logs for \
+                      memory and crashes; workers retry a few of these slots at a time, so wait \
+                      some minutes, or start more workers";
         return Check::fail("slots", found, remedy);
     }
     let is_short = health.running_crawls > 0 && health.live_workers > 0 && held_slots < slots;
@@ -122,7 +118,6 @@ fn slots(health: &FrontierHealth) -> Check {
     }
 }
 
-/// Formats `; slots 3, 4 ...`, or an empty string.
 fn listed(what: &str, slots: &[i16]) -> String {
     let numbers: Vec<String> = slots.iter().map(i16::to_string).collect();
     match numbers.as_slice() {
@@ -135,11 +130,14 @@ fn links(health: &FrontierHealth) -> Check {
     match health.oldest_links {
         Some(hour) if health.server_time - hour > OLDEST_LINKS => Check::fail(
             "unread links",
-            format!("links of {} are kept for slots to read", hour.format("%Y-%m-%d %H:00")),
-            "some slot reads none: it has no worker, or its worker records no checkpoint; see its \
-             log",
+            format!(
+                "links from {} have not been read by their slots",
+                hour.format("%Y-%m-%d %H:00")
+            ),
+            "a slot does not read them: it has no worker, or its worker records no checkpoint; \
+             see its log",
         ),
-        Some(_) | None => Check::ok("unread links", "none is hours old"),
+        Some(_) | None => Check::ok("unread links", "no links have waited for hours"),
     }
 }
 
@@ -205,7 +203,7 @@ mod tests {
             ),
             ("crawl workers", "--role crawl", FrontierHealth { live_workers: 0, ..health() }),
             ("slots", "255 of 256 held", FrontierHealth { held_slots: 255, ..health() }),
-            ("slots", "slots 3, 9 died", FrontierHealth { suspect_slots: vec![3, 9], ..health() }),
+            ("slots", "slots 3, 9 lost", FrontierHealth { suspect_slots: vec![3, 9], ..health() }),
             ("unread links", "2027-01-15 08:00", FrontierHealth { server_time: later, ..health() }),
         ] {
             let found = failed(&health, USER_AGENT);

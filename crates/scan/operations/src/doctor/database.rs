@@ -7,17 +7,13 @@ use super::{
     role_needs::RoleNeeds,
 };
 
-/// Number of scans to audit. Older scans finished long ago and were audited then.
 const SCANS_AUDITED: usize = 10;
-/// The oldest supported Postgres version, as a server_version_num.
+/// The oldest supported version, as a server_version_num.
 const OLDEST_VERSION: i32 = 150_000;
-/// SQLSTATE for a call or a job kind that the database role may not use.
 const DENIED: &str = "42501";
-/// The name of the check for a process's rights.
 const RIGHTS: &str = "rights";
 
-/// Returns the checks in order, and the newest scan with its stores. `needs` are the needs of the
-/// process that will use the database, or `None` for an operator.
+/// Returns the checks, and the newest scan with its stores. `needs` is `None` for an operator.
 pub async fn check(url: &str, needs: Option<&RoleNeeds>) -> (Vec<Check>, Option<NewestScan>) {
     let coordinator = match Coordinator::connect(url, &ConnectSettings::default()).await {
         Ok(coordinator) => coordinator,
@@ -77,8 +73,6 @@ async fn version(coordinator: &Coordinator) -> Check {
     }
 }
 
-/// Reports the default isolation level. EveryTab's sessions always set theirs, but other programs,
-/// such as psql, do not.
 async fn isolation(coordinator: &Coordinator) -> Check {
     let check = "database isolation";
     match coordinator.default_isolation().await {
@@ -91,21 +85,19 @@ async fn isolation(coordinator: &Coordinator) -> Check {
     }
 }
 
-/// Checks that the connection to the server is private and authenticated.
 fn transport(url: &str) -> Check {
     match everytab_coordinator::transport(url) {
         Ok(Transport::Local) => Check::ok("database TLS", "the server is on this machine"),
         Ok(Transport::Verified) => Check::ok("database TLS", "the server is verified"),
         Ok(Transport::Unverified) => Check::fail(
             "database TLS",
-            "the URL asks for less than sslmode=verify-full",
+            "the URL sets a weaker mode than sslmode=verify-full",
             "leave sslmode out of --database-url, and name the authority with sslrootcert=FILE",
         ),
         Err(error) => failed("database TLS", &error),
     }
 }
 
-/// Checks that the database can store every name and title.
 async fn encoding(coordinator: &Coordinator) -> Check {
     match coordinator.encoding().await {
         Ok(encoding) if encoding == "UTF8" => Check::ok("encoding", encoding),
@@ -118,8 +110,8 @@ async fn encoding(coordinator: &Coordinator) -> Check {
     }
 }
 
-/// Checks this role's rights. A role that can read the schema's digest may execute the
-/// coordinator's functions, as a worker must.
+/// A role that can read the schema's digest may execute the coordinator's functions, as a worker
+/// must.
 async fn rights(coordinator: &Coordinator, may_work: bool) -> Check {
     match coordinator.may_migrate().await {
         Ok(true) => Check::ok("rights", "may migrate and work"),
@@ -133,7 +125,6 @@ async fn rights(coordinator: &Coordinator, may_work: bool) -> Check {
     }
 }
 
-/// Checks that the database role has the rights that the process needs. This leases no job.
 async fn role(coordinator: &Coordinator, needs: &RoleNeeds) -> Check {
     let tried = match needs.is_api {
         true => coordinator.may_serve().await,
@@ -149,8 +140,7 @@ async fn role(coordinator: &Coordinator, needs: &RoleNeeds) -> Check {
     rights_of_role(tried, needs.database_role())
 }
 
-/// Reports whether a call that the process needs was allowed. `wanted` names a database role that
-/// may make this call.
+/// `wanted` names a database role that may make this call.
 fn rights_of_role(tried: Result<bool, Error>, wanted: &str) -> Check {
     let found = match tried {
         Ok(true) => {
@@ -163,7 +153,6 @@ fn rights_of_role(tried: Result<bool, Error>, wanted: &str) -> Check {
     Check::fail(RIGHTS, found, format!("sign in as {wanted}, or name other roles with --role"))
 }
 
-/// Compares the newest scans' counters with their rows.
 async fn audit(coordinator: &Coordinator) -> Result<Check, Error> {
     let scans = coordinator.list_scans().await?;
     let newest = scans.get(..SCANS_AUDITED.min(scans.len())).unwrap_or_default();
@@ -186,7 +175,7 @@ async fn audit(coordinator: &Coordinator) -> Result<Check, Error> {
 
 async fn newest_scan(coordinator: &Coordinator) -> Result<(Check, Option<NewestScan>), Error> {
     let Some(number) = coordinator.scan_number(None).await? else {
-        return Ok((Check::ok("newest scan", "there is none yet"), None));
+        return Ok((Check::ok("newest scan", "there is no scan yet"), None));
     };
     let status = coordinator.scan_status(number).await?;
     let info = coordinator.load_scan(number).await?;
@@ -194,7 +183,7 @@ async fn newest_scan(coordinator: &Coordinator) -> Result<(Check, Option<NewestS
     let settings = match serde_json::from_value(info.settings) {
         Ok(settings) => settings,
         Err(error) => {
-            let found = format!("the settings of scan {id} are not understood: {error}");
+            let found = format!("the settings of scan {id} cannot be parsed: {error}");
             return Ok((Check::fail("newest scan", found, "use the worker that started it"), None));
         }
     };

@@ -24,7 +24,7 @@ pub fn capacities(in_flight: usize) -> Vec<Check> {
 pub fn temporary(folder: &Path) -> Check {
     const NAME: &str = "temporary files";
     let shown = folder.display();
-    let remedy = "set --temporary to a folder that this user may write";
+    let remedy = "set --temporary to a directory that this user may write to";
     let written = std::fs::create_dir_all(folder)
         .and_then(|()| tempfile::NamedTempFile::new_in(folder))
         .and_then(|mut probe| probe.write_all(&[0; 4_096]));
@@ -61,12 +61,11 @@ pub fn decoders() -> Check {
 }
 
 mod space {
-    //! The only system call that std does not provide.
+    //! A system call that the standard library does not provide.
     #![allow(unsafe_code)]
 
     use std::{ffi::CString, mem::MaybeUninit, os::unix::ffi::OsStrExt, path::Path};
 
-    /// Returns the number of bytes that this user may still write to the file system at `path`.
     pub(super) fn free_bytes(path: &Path) -> Option<u64> {
         let path = CString::new(path.as_os_str().as_bytes()).ok()?;
         let mut found = MaybeUninit::<libc::statvfs>::uninit();
@@ -81,13 +80,13 @@ mod space {
 }
 
 /// Creates a fetcher as a worker does, resolves a name, and checks the resolver's answers for names
-/// that are known to exist.
+/// that exist.
 pub async fn resolver(settings: FetchSettings, name: &str) -> Vec<Check> {
     let dns = settings.dns;
     let fetcher = match Fetcher::new(settings) {
         Ok(fetcher) => fetcher,
         Err(error) => {
-            let remedy = "correct the option or file that the line names";
+            let remedy = "correct the option or file that this line names";
             return vec![Check::fail("fetcher", error.to_string(), remedy)];
         }
     };
@@ -97,7 +96,7 @@ pub async fn resolver(settings: FetchSettings, name: &str) -> Vec<Check> {
         Ok(false) => Check::fail(
             "resolver",
             format!("{who} has no address for {name}"),
-            "check its way to the internet, or --look-up a name that it should know",
+            "check its connection, or set --look-up to a name that it should resolve",
         ),
         Err(trouble) => Check::fail(
             "resolver",
@@ -109,7 +108,6 @@ pub async fn resolver(settings: FetchSettings, name: &str) -> Vec<Check> {
     vec![Check::ok("fetcher", "certificates and settings are usable"), check, names]
 }
 
-/// Checks the resolver `who` as a worker does before each shard's icons.
 async fn known_names(fetcher: &Fetcher, who: &str) -> Check {
     const NAME: &str = "known names";
     let names = fetcher.known_names().join(", ");

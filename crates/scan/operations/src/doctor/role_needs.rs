@@ -1,5 +1,5 @@
-//! The needs of a process with given roles, so that `doctor --role` checks only these. The
-//! process's keys and database role may allow only what its jobs do.
+//! The needs of a process with given roles. `doctor --role` checks only these, because the
+//! process's keys and database role may allow nothing else.
 
 use everytab_coordinator::JobKind;
 
@@ -8,14 +8,13 @@ use everytab_coordinator::JobKind;
 pub struct RoleNeeds {
     /// The job kinds that the process performs.
     pub kinds: Vec<JobKind>,
-    /// Whether the process holds slots in live crawls.
+    /// Whether the process leases slots in live crawls.
     pub is_crawler: bool,
     /// Whether the process is the HTTP service.
     pub is_api: bool,
 }
 
 impl RoleNeeds {
-    /// Returns true if the process performs jobs of one of these kinds.
     pub(super) fn any_of(&self, kinds: &[JobKind]) -> bool {
         kinds.iter().any(|kind| self.kinds.contains(kind))
     }
@@ -36,12 +35,10 @@ impl RoleNeeds {
         self.is_crawler || self.any_of(&JobKind::OF_CRAWLS)
     }
 
-    /// Returns true if the process reads the crawl's bucket.
     pub(super) fn reads_source(&self) -> bool {
         self.any_of(&[JobKind::Index, JobKind::Warc])
     }
 
-    /// Returns the database role with the fewest rights that suffice for these needs.
     pub(super) fn database_role(&self) -> &'static str {
         let is_within = |kinds: &[JobKind]| self.kinds.iter().all(|kind| kinds.contains(kind));
         match () {

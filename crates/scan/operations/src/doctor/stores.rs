@@ -1,5 +1,4 @@
-//! Checks the stores. An operator reads the crawl, and reads, writes and deletes in the archive,
-//! the site and the private prefix. A worker's keys need to allow only what its jobs do.
+//! Checks the stores. A worker's keys need to allow only what its jobs do.
 
 use std::path::{Path, PathBuf};
 
@@ -23,9 +22,7 @@ use crate::{
     index_formats, source,
 };
 
-/// The prefix that workers write to in an archive.
 const ARCHIVE_PREFIX: &str = "archive/";
-/// The prefix that crawlers write to in a crawl's store.
 const CRAWL_PREFIX: &str = "crawl-data/";
 
 /// The stores to check, as set by options. Missing ones are taken from the newest scan.
@@ -45,7 +42,6 @@ pub struct StoreOptions {
     pub private: Option<String>,
 }
 
-/// A process's rights to a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
     /// An operator reads, writes, lists and deletes.
@@ -84,7 +80,7 @@ impl Access {
     }
 }
 
-/// Checks the stores that a process needs. `needs` is `None` for an operator, who needs all stores.
+/// Checks the stores that a process needs. `needs` is `None` for an operator, who needs all.
 pub async fn check(
     args: &StoreOptions,
     newest: Option<&NewestScan>,
@@ -119,7 +115,7 @@ pub async fn check(
     }
     is_needed |= needs.is_none_or(RoleNeeds::reads_source);
     if checks.is_empty() && is_needed {
-        checks.push(Check::ok("stores", "none given; --source, --archive and --site check them"));
+        checks.push(Check::ok("stores", "none checked; set --source, --archive and --site"));
     }
     checks
 }
@@ -134,7 +130,6 @@ async fn readable(source: &str, is_public: bool, crawl: &str) -> Check {
     }
 }
 
-/// Reads the crawl's list and some index files' footers, as `scan start` and a worker do.
 async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String, OperationError> {
     let crawl = crawl::resolve(source, is_public, crawl).await?;
     let store = source::open(source, is_public).await?;
@@ -144,7 +139,6 @@ async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String
     Ok(format!("{source} has {crawl} with {count} index files ({formats})"))
 }
 
-/// Checks that this store is the scan's, and that these keys have the rights in `access`.
 async fn usable(
     name: &'static str,
     url: &str,
@@ -166,7 +160,6 @@ async fn usable(
     can_be_used(name, url, access, None, remedies).await
 }
 
-/// Returns true if this store is the scan's archive or site, however its URL is spelled.
 async fn is_of_scan(store: &dyn Store, settings: &ScanSettings) -> bool {
     let place = place_of(store);
     for url in [&settings.archive, &settings.site] {
@@ -178,7 +171,6 @@ async fn is_of_scan(store: &dyn Store, settings: &ScanSettings) -> bool {
     false
 }
 
-/// Returns a store's location, which is the same for all spellings of its URL.
 fn place_of(store: &dyn Store) -> PathBuf {
     match store.url().strip_prefix("file://") {
         Some(path) => real_path(Path::new(path)),
@@ -186,7 +178,6 @@ fn place_of(store: &dyn Store) -> PathBuf {
     }
 }
 
-/// Resolves links and `..` in a path, whose last directories need not exist.
 fn real_path(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
@@ -195,7 +186,6 @@ fn real_path(path: &Path) -> PathBuf {
     let mut real = real_path(parent);
     match path.file_name() {
         Some(name) => real.push(name),
-        // The last segment is `..`.
         None => {
             real.pop();
         }
@@ -203,18 +193,15 @@ fn real_path(path: &Path) -> PathBuf {
     real
 }
 
-/// Checks that an operator or a worker can write to a live crawl's store. An operator's check also
-/// removes the probe that a worker's keys could not delete.
+/// An operator's check also removes the probe that a worker's keys could not delete.
 pub(super) async fn crawl_store(url: &str, is_worker: bool) -> Check {
-    let remedy = "give this machine the rights to it; until then no page of its crawls is recorded";
+    let remedy = "give this host access to the store; until then its crawls record no pages";
     let access = if is_worker { Access::Write(CRAWL_PREFIX) } else { Access::Full };
     let left = if is_worker { None } else { Some(format!("{CRAWL_PREFIX}{WORKER_PROBE}")) };
     can_be_used("crawl store", url, access, left, (remedy.to_owned(), remedy.to_owned())).await
 }
 
-/// Tries the operations in `access`, and deletes this probe and a probe left by a worker.
-/// `not_opened` is the remedy if the store cannot be opened, and `refuses` the remedy if it denies
-/// access.
+/// Also deletes the probe `left` by a worker. `not_opened` and `refuses` are remedies.
 async fn can_be_used(
     name: &'static str,
     url: &str,
@@ -248,8 +235,7 @@ async fn can_be_used(
         (Ok(None), Access::ReadWrite(SCANS_PREFIX)) => read_manifest(&*store).await.map(|()| None),
         (tried, _) => tried,
     };
-    // Remove the probe even after an error. A worker's keys usually may not do this. `scan gc`
-    // sweeps only archives and sites.
+    // Delete the probe even after an error. A worker's keys usually may not do this.
     let probes: Vec<String> = std::iter::once(key.clone()).chain(left).collect();
     let removed = match store.delete(&probes).await {
         Err(error) if access != Access::Full && error.kind() == StorageErrorKind::Denied => Ok(()),
@@ -267,7 +253,7 @@ async fn can_be_used(
     }
 }
 
-/// Reads the manifest, because a bundle-shard job compares its shard with the published one.
+/// A bundle-shard job compares its shard with the published one, so it reads the manifest.
 async fn read_manifest(store: &dyn Store) -> Result<(), StorageError> {
     match store.get(MANIFEST).await {
         Err(error) if !error.is_not_found() => Err(error),
@@ -275,18 +261,16 @@ async fn read_manifest(store: &dyn Store) -> Result<(), StorageError> {
     }
 }
 
-/// A probe's content.
 const PROBE: &[u8] = b"everytab doctor";
 
-/// Writes, reads and lists a probe. Also checks that the store rejects a conditional write, because
-/// publishing needs one to switch the manifest. Returns a description of what the store does wrong.
+/// Publishing needs conditional writes. Returns what the store does wrong.
 async fn try_store(store: &dyn Store, key: &str) -> Result<Option<&'static str>, StorageError> {
     store.put(key, Bytes::from_static(PROBE), PutOptions::default()).await?;
     if store.get(key).await? != PROBE {
-        return Ok(Some("it gives back other bytes than it was given"));
+        return Ok(Some("it returns other bytes than were written"));
     }
     if store.list_all(key).await?.len() != 1 {
-        return Ok(Some("it does not list what it holds"));
+        return Ok(Some("it does not list an object that was written"));
     }
     let options = PutOptions::default();
     let again = store.put_if(key, Bytes::from_static(PROBE), Condition::Absent, options).await?;
@@ -310,7 +294,6 @@ mod tests {
         assert_eq!(store.list_all("").await.unwrap(), []);
     }
 
-    /// Returns an open scan with stores in this directory.
     fn scan_in(folder: &Path) -> NewestScan {
         let (archive, site) = (folder.join("archive"), folder.join("site"));
         let settings = ScanSettings::new(
@@ -335,7 +318,6 @@ mod tests {
         let scan = scan_in(path);
         let check = async |url: String| usable("archive", &url, Access::Full, Some(&scan)).await;
         let shown = path.display();
-        // First the archive does not exist, and then it is on another disk.
         for _ in 0..2 {
             for url in [
                 format!("file://{shown}/archive"),

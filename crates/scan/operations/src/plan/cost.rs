@@ -1,8 +1,6 @@
-//! Models a scan's hours and dollars on a fleet, from measured rates. Pure.
-//!
-//! Invariants: a stage takes as long as its scarcest resource, and names this resource. From warc
-//! on, the stages share the fleet. Together they take as long as the resource that they need for
-//! the longest time in total.
+//! Models a scan's hours and dollars on a fleet, from measured rates. A stage takes as long as its
+//! scarcest resource requires. From warc on, the stages share the fleet, and together they take as
+//! long as the resource that they need longest in total.
 
 use everytab_fetcher::capacity;
 use everytab_jobs::{CONCURRENT_RECORDS, CONCURRENT_WARC_JOBS, scan_settings::ENTRIES_PER_BUNDLE};
@@ -24,20 +22,16 @@ use super::{
     until_teardown::{UntilTeardown, backup_requests, stopped_day_dollars},
 };
 
-/// Hosts per shard, as divided by `coordinator.fan_out`.
+/// Number of hosts per shard, as in `coordinator.fan_out`.
 const HOSTS_PER_SHARD: f64 = 1_200.0;
-/// Bytes per gigabyte.
 pub(super) const GB: f64 = 1e9;
 
-/// The hosts to scan, and the instances that scan them.
 #[derive(Debug, Clone)]
 pub(super) struct Fleet<'a> {
     pub(super) hosts: f64,
     pub(super) workers: f64,
     pub(super) in_flight: f64,
-    /// Seconds for which fetching an icon occupies a slot in flight.
     pub(super) fetch_slot: f64,
-    /// Requests per second to the source, for all workers together.
     pub(super) archive_rate: f64,
     /// A vCPU's speed, relative to a core on the host where the rates were measured.
     pub(super) core_speed: f64,
@@ -46,7 +40,6 @@ pub(super) struct Fleet<'a> {
     pub(super) database: &'a Database,
 }
 
-/// A resource that can limit a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FleetResource {
     Cpu,
@@ -86,28 +79,23 @@ impl Stage {
 
     pub(super) fn bound_by(&self) -> FleetResource {
         let scarcest = FleetResource::ALL.into_iter().zip(self.seconds);
-        // There are five resources, so the default is never used.
         scarcest
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map_or(FleetResource::Cpu, |(resource, _)| resource)
     }
 }
 
-/// One item on the bill.
 #[derive(Debug, Clone)]
 pub(super) struct Cost {
     pub(super) name: &'static str,
     pub(super) dollars: f64,
-    /// Dollars if the workers are spot instances.
     pub(super) spot: f64,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     pub(super) stages: Vec<Stage>,
-    /// The stages warc, icon and bundle-shard, which share the fleet and overlap.
     pub(super) together: Stage,
-    /// Hours from the first job to the published site.
     pub(super) hours: f64,
     pub(super) costs: Vec<Cost>,
     pub(super) dollars: f64,
@@ -117,19 +105,14 @@ pub(super) struct Model {
     pub(super) icons: f64,
     pub(super) sent_gb: f64,
     pub(super) received_gb: f64,
-    /// Dollars per month to store the site, without visitors.
     pub(super) hosting_month: f64,
-    /// Hours for which Postgres and the console are paid.
     pub(super) until_teardown: UntilTeardown,
     /// Dollars for one more day before teardown, while Postgres is stopped.
     pub(super) further_day: f64,
-    /// Costs in addition to the scan, while its results are kept.
     pub(super) kept: Vec<Kept>,
-    /// Size of a backup in gigabytes, with site, archive and database dump.
     pub(super) backup_gb: f64,
 }
 
-/// A cost in addition to a scan.
 #[derive(Debug, Clone)]
 pub(super) struct Kept {
     pub(super) name: &'static str,
@@ -137,7 +120,6 @@ pub(super) struct Kept {
     pub(super) per: Period,
 }
 
-/// How often a cost is paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Period {
     Once,
@@ -153,16 +135,12 @@ impl Period {
     }
 }
 
-/// The resources that a stage uses.
 struct ResourceUse {
     cpu: f64,
     bytes_in: f64,
-    /// Number of permits that each worker has for this stage.
     permits: f64,
-    /// Seconds for which permits are held, summed over all items.
     permit_seconds: f64,
     rows: f64,
-    /// Requests to the source.
     source_requests: f64,
 }
 
@@ -301,18 +279,15 @@ fn rows_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
     (fleet.hosts * ROW_BYTES_OF_A_PAGE + icons * ROW_BYTES_OF_AN_ICON) / GB
 }
 
-/// Returns the archive's gigabytes: icons, request tables, and the parts for search and map.
 fn archive_gb(fleet: &Fleet<'_>, icons: f64) -> f64 {
     let of_a_host = REQUESTS_BYTES + SEARCH_PART_BYTES + MAP_PART_BYTES;
     (icons * ICON_BYTES + fleet.hosts * of_a_host) / GB
 }
 
-/// Returns the archive's dollars for this many days.
 fn archive_days(fleet: &Fleet<'_>, prices: &Prices, icons: f64, days: f64) -> f64 {
     archive_gb(fleet, icons) * prices.store_gb_month.price * days / 30.0
 }
 
-/// Returns the site's gigabytes: bundles, icon lists, search files and the map.
 fn site_gb(fleet: &Fleet<'_>) -> f64 {
     let of_a_host = TAB_BYTES + ICON_LINE_BYTES + SEARCH_BYTES + MAP_BYTES;
     (fleet.hosts * of_a_host + objects(fleet).ranked() as f64 * RANKED_HOST_BYTES) / GB
@@ -340,7 +315,6 @@ fn costs(
     let machines = worker_hours * fleet.machine.hour;
     let addresses = worker_hours * prices.public_address_hour.price;
     let disks = worker_hours * WORKER_DISK_GB * prices.worker_disk_gb_month.price / HOURS_PER_MONTH;
-    // Each row is written once and read once.
     let zones = 2.0 * rows_gb(fleet, icons) * OTHER_ZONES * prices.between_zones_gb.price;
     let months = |hours: f64| hours / HOURS_PER_MONTH;
     let watched = months(until.disk_hours) * prices.secret_month.price
@@ -368,12 +342,10 @@ fn costs(
     ]
 }
 
-/// Returns a scan's objects in thousands, without link pages.
 fn thousands(objects: &Objects) -> f64 {
     (objects.archived() + objects.published()) as f64 / 1e3
 }
 
-/// Returns the costs to keep a site and its backups, and to move a backup.
 fn kept(fleet: &Fleet<'_>, prices: &Prices, backup_gb: f64, sent_gb: f64, site: f64) -> Vec<Kept> {
     let month = |name, dollars| Kept { name, dollars, per: Period::Month };
     let once = |name, dollars| Kept { name, dollars, per: Period::Once };
@@ -434,7 +406,6 @@ mod tests {
     fn a_stage_is_bound_by_what_runs_out_first() {
         let usual = modelled(30e6, 8.0, 512.0, "c7g.large");
         assert_eq!(stage(&usual, "icon").bound_by(), FleetResource::InFlight);
-        // Twice the requests in flight halve the time, until the CPU is the limit.
         let twice = modelled(30e6, 8.0, 1_024.0, "c7g.large");
         let ratio = stage(&usual, "icon").hours() / stage(&twice, "icon").hours();
         assert!((ratio - 2.0).abs() < 1e-6, "{ratio}");
@@ -442,7 +413,6 @@ mod tests {
         assert_eq!(stage(&many, "icon").bound_by(), FleetResource::Cpu);
         let by_cpu = many.icons * FETCH_CPU + 30e6 * FETCH_CPU;
         assert!((stage(&many, "icon").hours() - by_cpu / 4.0 / HOUR).abs() < 1e-6);
-        // Postgres limits a large fleet.
         let fleet = modelled(30e6, 500.0, 2_000.0, "c7g.2xlarge");
         assert_eq!(fleet.together.bound_by(), FleetResource::Postgres);
         assert_eq!(stage(&fleet, "index").bound_by(), FleetResource::Postgres);

@@ -1,4 +1,4 @@
-//! Estimates a scan's numbers from a sample and assumptions, each with its basis. Pure.
+//! Estimates a scan's numbers from a sample and assumptions.
 
 use serde_json::Value;
 
@@ -8,19 +8,14 @@ use super::{objects::Objects, options::Assumptions, sample::Sample};
 const MAX_HOSTS_PER_SHARD: u64 = 1_200;
 /// Minimum number of shards in a scan, as in `coordinator.fan_out`.
 const MIN_SHARDS: u64 = 256;
-/// Number of columns in a row group that an index job reads, with one request each.
+/// Number of requests per row group, about one for each column that an index job reads.
 const INDEX_COLUMNS: u64 = 12;
 
-/// How a number was obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Basis {
-    /// Read from the crawl.
     Measured,
-    /// Extrapolated from the sample.
     Sampled,
-    /// Taken from an option.
     Assumed,
-    /// Computed from the other numbers.
     Derived,
 }
 
@@ -41,7 +36,6 @@ impl std::fmt::Display for Basis {
     }
 }
 
-/// An estimated value: a count, or an amount with decimals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
     Count(u64),
@@ -60,13 +54,12 @@ impl Number {
     pub(super) fn json(self) -> Value {
         match self {
             Self::Count(count) => Value::from(count),
-            // Round to four decimals, because a small scan costs less than a cent.
+            // Four decimals are kept, because a small scan costs less than a cent.
             Self::Amount(amount) => Value::from((amount * 1e4).round() / 1e4),
         }
     }
 }
 
-/// One number in the estimate, with its unit and basis.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Line {
     pub(super) name: &'static str,
@@ -75,7 +68,6 @@ pub(super) struct Line {
     pub(super) basis: Basis,
 }
 
-/// A plan's numbers, in the order in which they are printed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Estimate {
     pub(super) lines: Vec<Line>,
@@ -91,7 +83,6 @@ impl Estimate {
     }
 }
 
-/// Estimates the resources for a scan of the sampled crawl.
 pub(super) fn estimate(
     sample: &Sample,
     assumed: &Assumptions,
@@ -121,7 +112,6 @@ pub(super) fn estimate(
         bundles: shape.bundles,
         entries_per_bundle: assumed.entries_per_bundle,
     };
-    // Count the warc, icon and bundle-shard jobs, the search and map jobs, and one publish job.
     let jobs = sample.files + 3 * shape.shards + objects.closing_jobs() + 1;
     plan.count("jobs", jobs, "", Basis::Derived);
     hours(&mut plan, assumed, &read, hosts, icons, fleet);
@@ -129,7 +119,6 @@ pub(super) fn estimate(
     plan
 }
 
-/// A scan's workers, and their request rate to the source.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadingFleet {
     pub(super) workers: u64,
@@ -137,7 +126,6 @@ pub(super) struct ReadingFleet {
     pub(super) archive_rate: Option<i32>,
 }
 
-/// The index stage's work: bytes and requests to read, and hosts to find.
 struct IndexReading {
     bytes: u64,
     hosts: u64,
@@ -153,7 +141,7 @@ fn index_reading(sample: &Sample) -> IndexReading {
         Some(wanted) if sample.captures > 0 => groups_for(wanted).min(sample.row_groups as f64),
         _ => sample.row_groups as f64,
     };
-    // Files differ in size, so scale the sample by bytes instead of files.
+    // Files differ in size, so scale the sample by bytes.
     let scale = ratio(sample.file_bytes, sample.sampled_bytes);
     let groups = groups_of_a_file * scale;
     let captures = sample.max_captures.unwrap_or(u64::MAX);
@@ -164,7 +152,6 @@ fn index_reading(sample: &Sample) -> IndexReading {
     }
 }
 
-/// How the hosts are divided into shards and bundles.
 #[derive(Debug, PartialEq, Eq)]
 struct Shape {
     shards: u64,
@@ -195,7 +182,6 @@ fn hours(
         plan.count("archive_rate", rate.unsigned_abs().into(), "requests/s", Basis::Assumed);
     }
     let Assumptions { index_bytes_per_second, pages_per_second, .. } = *assumed;
-    // The last number in each row is the stage's requests to the source.
     let stages = [
         ("index_hours", "index_bytes_a_second", read.bytes, index_bytes_per_second, read.requests),
         ("warc_hours", "pages_a_second", hosts, pages_per_second, hosts),
@@ -247,9 +233,8 @@ fn times(amount: u64, factor: f64) -> u64 {
     whole(amount as f64 * factor)
 }
 
-/// Rounds to a whole number. A negative amount and NaN become 0.
+/// A negative amount and NaN become 0, because the cast saturates.
 fn whole(amount: f64) -> u64 {
-    // This cast saturates.
     amount.round() as u64
 }
 
@@ -264,7 +249,6 @@ mod tests {
         }
     }
 
-    /// Returns a sample with a whole crawl's sizes, for which this program is designed.
     fn whole_crawl() -> Sample {
         Sample {
             path: "x".into(),
@@ -305,7 +289,6 @@ mod tests {
         assert_eq!(number(&plan, "index_bytes_to_read"), 96_000_000_000.0);
         assert_eq!(number(&plan, "warc_bytes_to_read"), 34_500_000.0 * 20_000.0);
         assert_eq!(number(&plan, "shards"), 28_750.0);
-        // 536 x 536 bundles have 12 x 12 regions. There are three orders.
         assert_eq!(number(&plan, "jobs"), 300.0 + 3.0 * 28_750.0 + 29.0 + 147.0 + 1.0);
         let puts = number(&plan, "store_puts");
         assert!(puts > 4.0 * 28_750.0 + 287_500.0 + 34_500.0 + 10_000.0, "{puts}");

@@ -1,5 +1,4 @@
-//! Counts the objects that a scan writes, the requests by which its jobs read them, and its search
-//! and map jobs. Pure.
+//! Counts a scan's objects, the requests by which its jobs read them, and its search and map jobs.
 
 use std::collections::BTreeSet;
 
@@ -13,21 +12,19 @@ use everytab_bundler::{
 const ARCHIVED_OF_A_SHARD: u64 = 3;
 /// Requests for a shard's archive: one for its size and one for its bytes.
 const ARCHIVE_READS: u64 = 2;
-/// Requests per range for a shard's search part: one for the header and one for the lines.
+/// Requests per range for a search part: one for the header and one for the lines.
 const RANGE_READS: u64 = 2;
-/// Requests for a shard's parts by the orders of the map: its map part for each of three, and its
+/// Requests of the orders for a shard's parts: its map part for each of three orders, and its
 /// search part for two.
 const READS_OF_ORDERS: u64 = 5;
 /// Number of sorted name files per file of best results, measured with 30 million names.
 const NAMES_A_BEST_FILE: u64 = 5;
 /// Ranked hosts per word file, measured with a million hosts.
 const RANKED_HOSTS_A_FILE: u64 = 100;
-/// Approximate number of files for the page and the whole site.
 const FILES_OF_THE_PAGE: u64 = 12;
 /// The tile level at which a map job reads parts, as in `everytab_jobs::map`.
 const LEVEL_OF_READS: u32 = 2;
 
-/// How a scan is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Objects {
     pub(super) hosts: u64,
@@ -41,32 +38,26 @@ impl Objects {
         ARCHIVED_OF_A_SHARD * self.shards
     }
 
-    /// Returns the number of objects in the site: bundles, icon lists, search files, the map's and
-    /// its orders' objects, and the page.
     pub(super) fn published(&self) -> u64 {
         let map = self.tiles() + self.objects_of_orders();
         self.bundles + self.shards + self.search_files() + map + FILES_OF_THE_PAGE
     }
 
-    /// Returns the number of link pages, which backups do not contain.
+    /// Backups do not contain link pages.
     pub(super) fn link_pages(&self) -> u64 {
         self.bundles
     }
 
-    /// Returns the number of search files: the sorted names, the best answers, the words of ranked
-    /// hosts, an index per range of names and of words, and the file that lists their kinds.
     fn search_files(&self) -> u64 {
         let names = self.name_files();
         let words = self.ranked() / RANKED_HOSTS_A_FILE;
         names + names / NAMES_A_BEST_FILE + words + 2 * RANGES as u64 + 1
     }
 
-    /// Returns the number of files of sorted names.
     fn name_files(&self) -> u64 {
         self.hosts.div_ceil(HOSTNAMES_PER_FILE as u64)
     }
 
-    /// Returns how many ranked hosts there are.
     pub(super) fn ranked(&self) -> u64 {
         self.hosts.min(RANKED_HOSTS as u64)
     }
@@ -80,7 +71,6 @@ impl Objects {
         layout.map_or(0, |layout| (0..layout.levels()).map(|level| tiles_of(&layout, level)).sum())
     }
 
-    /// Returns the number of objects of the map's orders: tiles, places files and indexes.
     fn objects_of_orders(&self) -> u64 {
         let Some(order) = self.layout().map(|layout| OrderLayout::new(layout, self.hosts)) else {
             return 0;
@@ -90,8 +80,6 @@ impl Objects {
         orders() * (tiles + self.hosts.div_ceil(TABS_PER_FILE) + 1)
     }
 
-    /// Returns the number of search and map jobs: the ranges and the words, the regions and the
-    /// orders.
     pub(super) fn closing_jobs(&self) -> u64 {
         let orders = self.layout().map_or(0, |_| orders());
         RANGES as u64 + 1 + self.regions() + orders
@@ -101,9 +89,7 @@ impl Objects {
         self.layout().map_or(0, |layout| tiles_of(&layout, layout.region_level()))
     }
 
-    /// Returns the number of requests for objects in the scan: archives, search parts by range and
-    /// once whole, map parts, both parts for the orders, the tiles from which the coarse levels are
-    /// drawn, the names for link pages, and the old link pages.
+    /// Returns the number of requests for the scan's objects.
     pub(super) fn reads(&self) -> u64 {
         let of_a_shard = ARCHIVE_READS + RANGE_READS * RANGES as u64 + 1 + READS_OF_ORDERS;
         let names = self.name_files() + RANGES as u64;
@@ -111,9 +97,8 @@ impl Objects {
         of_a_shard * self.shards + self.part_reads() + self.regions() + of_links
     }
 
-    /// Returns the number of map parts that are read. For each tile at [`LEVEL_OF_READS`], a map
-    /// job reads the parts of all shards with a bundle there. Vertically adjacent bundles belong to
-    /// different shards.
+    /// For each tile at [`LEVEL_OF_READS`], a map job reads the parts of all shards with a bundle
+    /// there.
     fn part_reads(&self) -> u64 {
         let (Some(layout), Ok(bundles)) = (self.layout(), u32::try_from(self.bundles)) else {
             return 0;
@@ -128,12 +113,10 @@ impl Objects {
     }
 }
 
-/// Returns the number of orders.
 fn orders() -> u64 {
     MapOrder::ALL.len() as u64
 }
 
-/// Returns the number of tiles in a level.
 fn tiles_of(layout: &MapLayout, level: u32) -> u64 {
     u64::from(layout.tiles_across(level)).pow(2)
 }
@@ -150,15 +133,12 @@ mod tests {
             bundles: 250_000,
             entries_per_bundle: 120,
         };
-        // Record 0049 has 121 regions. Record 0051 has 35,873 and 9,608 search files.
         assert_eq!(objects.closing_jobs(), 28 + 1 + 121 + 3);
         assert_eq!(objects.search_files(), 30_000 + 6_000 + 10_000 + 57);
         assert_eq!(objects.tiles(), 9_432);
         assert_eq!(objects.archived(), 75_000);
-        // Record 0148 has 751 per order, because its fullest bundle has more tabs.
         assert_eq!(objects.objects_of_orders(), 3 * 842);
         assert_eq!(objects.published(), 250_000 + 25_000 + 46_057 + 9_432 + 2_526 + 12);
-        // A region's quarter has 24 rows with 24 bundles, from at most 4 shards each.
         let parts = objects.part_reads();
         assert!((30_000..36_000).contains(&parts), "{parts}");
         let of_links = 30_000 + 28 + 250_000;

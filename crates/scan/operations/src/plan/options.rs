@@ -1,4 +1,4 @@
-//! The options for `plan`, and the assumptions for numbers that cannot be measured before a scan.
+//! The options for `plan`, and its assumptions.
 
 use everytab_console::OperationError;
 use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
@@ -6,15 +6,14 @@ use everytab_jobs::scan_settings::ENTRIES_PER_BUNDLE;
 use super::rates::ICONS_A_HOST;
 use crate::archive_rate::ArchiveRate;
 
-/// Icon URLs per host, including its `/favicon.ico`. All planning uses this number.
+/// Icon URLs per host, including its `/favicon.ico`.
 pub const ICONS_PER_HOST: f64 = ICONS_A_HOST;
 
 /// Default days from the end of a scan to teardown.
 pub const DAYS_UNTIL_TEARDOWN: f64 = 5.0;
 /// Maximum days from the end of a scan to teardown.
 const MAX_DAYS_UNTIL_TEARDOWN: f64 = 365.0;
-/// Default requests in flight per worker, the same as `requests_in_flight` in
-/// `terraform/variables.tf`.
+/// Default requests in flight per worker, as in `terraform/variables.tf`.
 pub const IN_FLIGHT: u64 = 2_048;
 
 /// The crawl and the scan to estimate.
@@ -37,7 +36,7 @@ pub struct CrawlToPlan {
     pub assumptions: Assumptions,
 }
 
-/// A fleet whose hours and dollars are computed from measured rates, without reading a crawl.
+/// A fleet whose hours and dollars are computed from measured rates.
 #[derive(Debug, Clone)]
 pub struct FleetToPlan {
     /// Number of hosts to scan.
@@ -58,7 +57,7 @@ pub struct FleetToPlan {
     pub after: AfterScan,
 }
 
-/// The time after a scan for which its Postgres, console and archive are paid.
+/// The time after a scan for which its Postgres, console and archive must be paid for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AfterScan {
     /// Days from the end of the scan to teardown.
@@ -86,10 +85,6 @@ impl Default for AfterScan {
 }
 
 impl AfterScan {
-    /// Checks that the model can compute with this number of days.
-    ///
-    /// # Errors
-    /// Returns an error if the days are not between 0 and a year.
     pub(super) fn check(self) -> Result<(), OperationError> {
         let days = self.days_until_teardown;
         if (0.0..=MAX_DAYS_UNTIL_TEARDOWN).contains(&days) {

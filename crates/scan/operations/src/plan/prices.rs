@@ -1,18 +1,14 @@
-//! The price table with its date, which the caller reads from JSON (`worker/prices.json`).
-//!
-//! This module does not depend on what a scan uses.
+//! The price table with its date, from JSON (`worker/prices.json`).
 
 use std::collections::BTreeMap;
 
 use everytab_console::OperationError;
 use serde::Deserialize;
 
-/// Seconds per hour.
 pub(super) const HOUR: f64 = 3_600.0;
 /// Hours in an average month, from which providers compute monthly prices.
 pub(super) const HOURS_PER_MONTH: f64 = 730.0;
 
-/// A price in dollars or a share, with its basis.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Price {
@@ -22,7 +18,6 @@ pub(super) struct Price {
     pub(super) basis: String,
 }
 
-/// An instance type for workers, or for the console.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Machine {
@@ -30,7 +25,6 @@ pub(super) struct Machine {
     pub(super) memory_gib: f64,
     /// Sustained network bandwidth in Gbit/s. Bursts for some minutes are faster.
     pub(super) network_gbit: f64,
-    /// Dollars per hour, on demand.
     pub(super) hour: f64,
     pub(super) basis: String,
 }
@@ -39,7 +33,6 @@ pub(super) struct Machine {
 #[serde(deny_unknown_fields)]
 pub(super) struct Database {
     pub(super) vcpus: f64,
-    /// Dollars per hour.
     pub(super) hour: f64,
     pub(super) basis: String,
 }
@@ -47,14 +40,12 @@ pub(super) struct Database {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Prices {
-    /// The month in which this table was written, such as 2026-01.
     pub(super) date: String,
     pub(super) region: String,
     pub(super) about: String,
     workers: BTreeMap<String, Machine>,
     databases: BTreeMap<String, Database>,
     pub(super) console: Machine,
-    /// A spot instance's price, as a share of the on-demand price.
     pub(super) spot_share: Price,
     pub(super) public_address_hour: Price,
     pub(super) worker_disk_gb_month: Price,
@@ -62,45 +53,28 @@ pub(super) struct Prices {
     pub(super) store_gb_month: Price,
     pub(super) thousand_puts: Price,
     pub(super) thousand_gets: Price,
-    /// Dollars per gigabyte and month in S3 Glacier Deep Archive.
     pub(super) deep_archive_gb_month: Price,
-    /// Dollars per thousand objects moved to Deep Archive.
     pub(super) thousand_archive_puts: Price,
     /// Dollars per gigabyte between zones, for both directions together.
     pub(super) between_zones_gb: Price,
     pub(super) secret_month: Price,
     pub(super) metric_month: Price,
-    /// Dollars per gigabyte of logs.
     pub(super) log_gb: Price,
-    /// Dollars per month and DNS zone.
     pub(super) zone_month: Price,
-    /// Dollars per gigabyte sent to the internet, beyond the free ones.
+    /// Dollars per gigabyte sent to the internet, beyond the free volume.
     pub(super) sent_gb: Price,
-    /// Gigabytes per month that may be sent to the internet for free.
     pub(super) sent_gb_free: Price,
 }
 
 impl Prices {
-    /// Parses the table from a JSON document.
-    ///
-    /// # Errors
-    /// Returns an error if the document is not a price table.
     pub(super) fn read(json: &str) -> Result<Self, OperationError> {
         Ok(serde_json::from_str(json)?)
     }
 
-    /// Returns a worker's instance type by name.
-    ///
-    /// # Errors
-    /// Returns an error that lists all names, if this type has no price.
     pub(super) fn machine(&self, name: &str) -> Result<&Machine, OperationError> {
         self.workers.get(name).ok_or_else(|| unknown("--instance", name, self.workers.keys()))
     }
 
-    /// Returns Postgres's instance type by name.
-    ///
-    /// # Errors
-    /// Returns an error that lists all names, if this type has no price.
     pub(super) fn database(&self, name: &str) -> Result<&Database, OperationError> {
         let known = self.databases.get(name);
         known.ok_or_else(|| unknown("--database-instance", name, self.databases.keys()))

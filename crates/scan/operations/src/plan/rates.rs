@@ -1,8 +1,5 @@
-//! The model's rates: the cost of each step in a scan, with its source.
-//!
-//! Invariant: every rate says where it was measured, or that it is assumed.
+//! The model's rates. Every rate says where it was measured, or that it is assumed.
 
-/// A rate, with its unit and source.
 pub(super) struct Rate {
     pub(super) name: &'static str,
     pub(super) value: f64,
@@ -10,11 +7,9 @@ pub(super) struct Rate {
     pub(super) source: &'static str,
 }
 
-/// Makes a constant for each rate, and `RATES`, the list that `plan --json` prints.
 macro_rules! rates {
     ($($name:ident $value:literal $unit:literal $source:literal;)+) => {
         $(pub(super) const $name: f64 = $value;)+
-        /// All rates, for `plan --json`.
         pub(super) const RATES: &[Rate] = &[$(Rate {
             name: stringify!($name), value: $value, unit: $unit, source: $source,
         },)+];

@@ -1,6 +1,4 @@
 //! Compares a scan's numbers with the model's predictions, stage by stage and rate by rate.
-//!
-//! This module does not depend on where the scan's numbers come from.
 
 use std::collections::BTreeMap;
 
@@ -104,14 +102,12 @@ fn amount(amounts: Option<&BTreeMap<String, u64>>, name: &str) -> f64 {
     amounts.and_then(|amounts| amounts.get(name)).map_or(0.0, |amount| *amount as f64)
 }
 
-/// A measured number next to its prediction.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Comparison {
     pub(super) what: &'static str,
     pub(super) unit: &'static str,
     pub(super) predicted: f64,
     pub(super) measured: f64,
-    /// The constant to change for a correct prediction.
     pub(super) changes: &'static str,
 }
 
@@ -138,7 +134,6 @@ impl Comparison {
     }
 }
 
-/// Compares a scan with the model for this many hosts. Omits numbers that the scan did not measure.
 pub(super) fn compare(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> Vec<Comparison> {
     let mut found = hours(scan, model, fleet);
     let rates = rates(scan);
@@ -198,9 +193,8 @@ fn rates(scan: &MeasuredScan) -> [SummedRate; 10] {
     ]
 }
 
-/// Compares the stages' hours. From warc on, the stages overlap and wait for each other. Therefore
-/// only two kinds of stages are informative: the slowest one, and those that took less time than
-/// predicted.
+/// From warc on, the stages overlap and wait for each other, so only the slowest stage and those
+/// that were faster than predicted are informative.
 fn hours(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> Vec<Comparison> {
     let stages = [StageName::Index, StageName::Warc, StageName::Icon, StageName::BundleShard];
     let pairs = model.stages.iter().zip(stages).filter_map(|(predicted, name)| {
@@ -216,7 +210,6 @@ fn hours(scan: &MeasuredScan, model: &Model, fleet: &Fleet<'_>) -> Vec<Compariso
     pairs.collect()
 }
 
-/// Returns the name of the constant that determines a stage's time.
 fn constant_of(stage: &Stage, name: StageName, fleet: &Fleet<'_>) -> &'static str {
     match (stage.bound_by(), name) {
         (FleetResource::Cpu, StageName::Index) => "INDEX_ROWS_A_CPU_SECOND",
@@ -274,7 +267,6 @@ mod tests {
         assert_eq!(of("time on the wire of a URL").changes, "FETCH_SLOT");
         assert_eq!(of("bytes of a tab").ratio(), 1.0);
         assert!((of("warc").measured - 120.5 / 3600.0).abs() < 1e-9);
-        // Numbers without a measurement are omitted.
         assert!(!found.iter().any(|each| matches!(each.what, "icon" | "robots.txt a host")));
     }
 

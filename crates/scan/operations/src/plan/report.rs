@@ -14,7 +14,6 @@ use super::{
 };
 use crate::archive_rate::{ArchiveRate, S3_RATE};
 
-/// Prints a scan's resources on a fleet.
 pub(super) fn print(
     options: &FleetToPlan,
     prices: &str,
@@ -29,8 +28,8 @@ pub(super) fn print(
     let in_flight = options.in_flight.min(max_in_flight);
     if in_flight < options.in_flight {
         sink.note(format_args!(
-            "warning: {} has memory for {max_in_flight} requests in flight of a worker; that is \
-             what is reckoned with",
+            "warning: {} has memory for {max_in_flight} requests in flight per worker; this plan \
+             assumes this number",
             options.instance
         ));
     }
@@ -48,13 +47,12 @@ pub(super) fn print(
             machine.basis, database.basis, prices.spot_share.price, prices.spot_share.basis
         ));
         sink.note(format_args!(
-            "rates: --json lists each with its source; docs/cost.md says how far they go"
+            "rates: --json lists each with its source; docs/cost.md describes their limits"
         ));
     }
     Ok(())
 }
 
-/// Prints a scan next to the prediction for this many hosts.
 pub(super) fn print_comparison(
     scan: &MeasuredScan,
     options: &FleetToPlan,
@@ -88,7 +86,6 @@ pub(super) fn print_comparison(
     Ok(())
 }
 
-/// Creates the fleet that the options describe, with prices.
 fn fleet_of<'a>(
     options: &FleetToPlan,
     in_flight: u64,
@@ -127,7 +124,6 @@ struct Range {
     most: Model,
 }
 
-/// Formats two amounts as a range, or as one number if both look alike.
 fn between(least: f64, most: f64) -> String {
     let (least, most) = (format!("{least:.2}"), format!("{most:.2}"));
     if least == most { least } else { format!("{least} to {most}") }
@@ -191,7 +187,6 @@ fn table(options: &FleetToPlan, range: &Range, fleet: &Fleet<'_>, prices: &Price
     lines
 }
 
-/// Describes the bill's assumptions about the time after the scan.
 fn assumptions(range: &Range, fleet: &Fleet<'_>, prices: &Prices) -> [String; 4] {
     let (least, most) = (&range.least, &range.most);
     let (until, longest) = (&least.until_teardown, &most.until_teardown);
@@ -222,13 +217,11 @@ fn assumptions(range: &Range, fleet: &Fleet<'_>, prices: &Prices) -> [String; 4]
     ]
 }
 
-/// Returns the dollars for one more day after AWS has started Postgres again.
 fn restarted_day(model: &Model, fleet: &Fleet<'_>) -> f64 {
     model.further_day + restarted_day_dollars(fleet.database)
 }
 
-/// Returns the dollars for one more day before teardown. By then AWS may have started Postgres
-/// again.
+/// By then AWS may have started the stopped Postgres again.
 fn further_day(model: &Model, fleet: &Fleet<'_>) -> f64 {
     if model.until_teardown.is_restarted() {
         restarted_day(model, fleet)
@@ -238,7 +231,6 @@ fn further_day(model: &Model, fleet: &Fleet<'_>) -> f64 {
 }
 
 impl Range {
-    /// Returns each item on the bill, and the sum.
     fn sums(&self) -> Vec<(&'static str, String, String)> {
         let costs = self.least.costs.iter().zip(&self.most.costs);
         let mut lines: Vec<_> = costs
@@ -250,15 +242,13 @@ impl Range {
     }
 }
 
-/// Returns a stage's share of the dollars, in proportion to its hours. The hours of all stages are
-/// summed as if they ran one after another.
 fn share(stage: &Stage, model: &Model) -> (f64, f64) {
     let all: f64 = model.stages.iter().map(Stage::hours).sum();
     let part = stage.hours() / all;
     (model.dollars * part, model.spot_dollars * part)
 }
 
-/// Creates the JSON document. Numbers without `at_most` assume the shortest fetches.
+/// Numbers without `at_most` assume the shortest fetches.
 fn document(options: &FleetToPlan, range: &Range, fleet: &Fleet<'_>, prices: &Prices) -> Value {
     let model = &range.least;
     let costs: Vec<Value> = model

@@ -1,4 +1,4 @@
-//! Samples one index file. Reads its number of row groups, and the home pages in the first group.
+//! Samples one index file: its number of row groups, and the home pages in its first groups.
 
 use std::collections::HashSet;
 
@@ -10,42 +10,28 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::crawl::WantedFile;
 
-/// Number of index files whose sizes are requested concurrently. The public bucket responds in
-/// about 50 ms, so that the sizes of 300 files take about a second.
+/// This many index files are queried for their sizes concurrently, so that the sizes of 300 files
+/// take about a second.
 const CONCURRENT_HEADS: usize = 16;
-/// Maximum number of row groups to read if the first ones have no home page. Each has about 60 MB.
+/// Maximum row groups, each about 60 MB, if the first ones have no home page.
 const MAX_ROW_GROUPS: u64 = 4;
 
-/// Numbers read from the crawl.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sample {
-    /// The sampled file's path.
     pub(super) path: String,
-    /// Number of index files that a scan reads.
     pub(super) files: u64,
-    /// Total bytes in these files.
     pub(super) file_bytes: u64,
-    /// Maximum captures in a scan with a limit. `None` if the scan has no limit.
     pub(super) max_captures: Option<u64>,
-    /// The sampled file's size in bytes.
     pub(super) sampled_bytes: u64,
-    /// Number of row groups in the sampled file.
     pub(super) row_groups: u64,
     pub(super) groups_read: u64,
-    /// Bytes in these row groups' needed columns.
+    /// Bytes in the needed columns of the row groups that were read.
     pub(super) read_bytes: u64,
-    /// Captures in these row groups.
     pub(super) captures: u64,
-    /// Distinct hostnames in these captures.
     pub(super) hosts: u64,
-    /// Total bytes of the captures' WARC records.
     pub(super) record_bytes: u64,
 }
 
-/// Requests every file's size, and reads the first row group in the middle file.
-///
-/// # Errors
-/// Returns an error if there is no file, or a file cannot be read.
 pub(super) async fn read(
     store: &dyn Store,
     files: &[WantedFile],
@@ -75,7 +61,6 @@ async fn size(store: &dyn Store, path: &str) -> Result<u64, OperationError> {
     })
 }
 
-/// Reads row groups, starting with the first, until one contains a home page.
 async fn first_groups(
     store: &dyn Store,
     path: &str,

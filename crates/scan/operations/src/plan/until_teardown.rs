@@ -1,6 +1,6 @@
-//! Computes how long Postgres and the console are paid. An hour after a scan, or after its backup,
-//! the console stops Postgres and itself. From then on only their disks are paid, until teardown.
-//! Pure.
+//! Computes how long Postgres and the console must be paid for. An hour after a scan, or after its
+//! backup, the console stops Postgres and itself. From then until teardown, only their disks cost
+//! money.
 
 use super::{
     options::{AfterScan, PlannedBackup},
@@ -8,28 +8,22 @@ use super::{
     rates::{CONSOLE_DISK_GB, DATABASE_GB, RESTART_DAYS, SPARE_HOURS, STOP_HOURS},
 };
 
-/// Hours per day.
 const HOURS_PER_DAY: f64 = 24.0;
 
-/// Hours for which Postgres and the console are paid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct UntilTeardown {
     /// Hours for all bytes in a backup to pass through the console once.
     pub(super) pass_hours: f64,
-    /// Hours to write and verify the backup.
     pub(super) backup_hours: f64,
     /// Hours after scan and backup until the console stops Postgres and itself, or until teardown.
     pub(super) stop_hours: f64,
-    /// Hours for which the console runs.
     pub(super) console_hours: f64,
     /// Hours for which Postgres runs, including the time after AWS has started it again.
     pub(super) database_hours: f64,
-    /// Hours from the first instance's start to teardown, for which both disks are paid.
     pub(super) disk_hours: f64,
 }
 
 impl UntilTeardown {
-    /// Computes the hours for a scan that takes `scan_hours`, and its backup with `backup_gb`.
     /// Teardown waits for the backup.
     pub(super) fn new(after: AfterScan, scan_hours: f64, backup_gb: f64, prices: &Prices) -> Self {
         let pass_hours = backup_gb * 8.0 / prices.console.network_gbit / HOUR;
@@ -50,18 +44,15 @@ impl UntilTeardown {
         Self { pass_hours, backup_hours, stop_hours, console_hours, database_hours, disk_hours }
     }
 
-    /// Returns true if AWS starts the stopped Postgres again before teardown.
     pub(super) fn is_restarted(&self) -> bool {
         self.database_hours > self.console_hours
     }
 
-    /// Returns Postgres's dollars: its instance while it runs, and its disk.
     pub(super) fn database_dollars(&self, database: &Database, prices: &Prices) -> f64 {
         let disk_hour = DATABASE_GB * prices.database_gb_month.price / HOURS_PER_MONTH;
         self.database_hours * database.hour + self.disk_hours * disk_hour
     }
 
-    /// Returns the console's dollars: its instance and address while it runs, and its disk.
     pub(super) fn console_dollars(&self, prices: &Prices) -> f64 {
         let hour = prices.console.hour + prices.public_address_hour.price;
         let disk_hour = CONSOLE_DISK_GB * prices.worker_disk_gb_month.price / HOURS_PER_MONTH;
@@ -69,8 +60,7 @@ impl UntilTeardown {
     }
 }
 
-/// Returns the dollars for a backup's requests. Each object is read and written once. Verification
-/// reads it again.
+/// Each object is read and written once. Verification reads it again.
 pub(super) fn backup_requests(backup: PlannedBackup, thousands: f64, prices: &Prices) -> f64 {
     let (puts, gets) = match backup {
         PlannedBackup::None => (0.0, 0.0),
@@ -80,8 +70,6 @@ pub(super) fn backup_requests(backup: PlannedBackup, thousands: f64, prices: &Pr
     thousands * (puts * prices.thousand_puts.price + gets * prices.thousand_gets.price)
 }
 
-/// Returns the dollars for a day on which Postgres and the console are stopped. These are their
-/// disks and Postgres's secret.
 pub(super) fn stopped_day_dollars(prices: &Prices) -> f64 {
     let month = DATABASE_GB * prices.database_gb_month.price
         + CONSOLE_DISK_GB * prices.worker_disk_gb_month.price
@@ -89,7 +77,6 @@ pub(super) fn stopped_day_dollars(prices: &Prices) -> f64 {
     month * HOURS_PER_DAY / HOURS_PER_MONTH
 }
 
-/// Returns the additional dollars per day after AWS has started Postgres again.
 pub(super) fn restarted_day_dollars(database: &Database) -> f64 {
     database.hour * HOURS_PER_DAY
 }
@@ -113,7 +100,6 @@ mod tests {
     #[test]
     fn postgres_and_console_run_until_the_stop_and_their_disks_stay_until_teardown() {
         let five = hours(5.0, PlannedBackup::Verified);
-        // 352 GB at 0.256 Gbit/s take 11,000 s.
         assert_near(five.pass_hours, 3.06);
         assert_near(five.console_hours, 1.0 + 8.5 + 6.11 + 1.0);
         assert_near(five.disk_hours, 1.0 + 8.5 + 120.0);

@@ -1,12 +1,10 @@
-//! Fits text into a terminal's columns without cutting a word in two.
-//!
-//! Invariant: no line is wider than requested, if the request is at least [`MIN_COLUMNS`]. Widths
-//! are terminal cells, not bytes or characters. Control characters never reach the terminal,
-//! although messages from peers and databases may contain some.
+//! Fits text into a terminal's columns (at least [`MIN_COLUMNS`]). A word is cut only if it does
+//! not fit into a line. Widths are terminal cells. Control characters never reach the terminal,
+//! because messages from peers may contain some.
 
 use unicode_width::UnicodeWidthStr as _;
 
-/// Minimum number of columns in a display. A narrower terminal wraps lines by itself.
+/// Minimum number of columns in a display.
 pub const MIN_COLUMNS: usize = 40;
 
 /// Start column for a labelled line's text: the longest label, `bundle-shard`, and a space.
@@ -31,8 +29,8 @@ pub struct Optional {
     pub text: String,
 }
 
-/// Returns `first` and the optional parts that fit into `columns`, in their original order. If not
-/// all parts fit, those with the lowest ranks are preferred.
+/// Returns `first` and the optional parts that fit into `columns`, in their original order. Those
+/// with the lowest ranks are preferred.
 pub fn fitting(first: &str, optional: &[Optional], columns: usize) -> String {
     let first = cut(&printable(first), columns);
     let mut room = columns - width(&first);
@@ -50,9 +48,8 @@ pub fn fitting(first: &str, optional: &[Optional], columns: usize) -> String {
     kept.into_iter().fold(first, |line, index| line + &printable(&optional[index].text))
 }
 
-/// Formats a labelled list such as `icon  50 = ok 43 + http_5xx 4 + 2 more 3`. The line contains as
-/// many items as fit, in the given order, and then the number of the other items with their total
-/// amount.
+/// Formats a labelled list such as `icon  50 = ok 43 + http_5xx 4 + 2 more 3`, with as many items
+/// as fit.
 pub fn counted(head: &str, items: &[(String, u64)], tail: &str, columns: usize) -> String {
     for shown in (0..=items.len()).rev() {
         let mut parts: Vec<String> =
@@ -70,7 +67,7 @@ pub fn counted(head: &str, items: &[(String, u64)], tail: &str, columns: usize) 
     cut(&printable(head), columns)
 }
 
-/// Wraps a labelled text at spaces. On all lines, the text starts at column `indent`.
+/// Wraps a labelled text at spaces. The text starts at column `indent`.
 pub fn wrapped(label: &str, indent: usize, text: &str, columns: usize) -> Vec<String> {
     let room = columns.saturating_sub(indent).max(1);
     let mut lines = Vec::new();
@@ -101,9 +98,8 @@ pub fn wrapped(label: &str, indent: usize, text: &str, columns: usize) -> Vec<St
         .collect()
 }
 
-/// Joins the parts of a row, two spaces apart, on one line if they fit into `columns`. Otherwise
-/// wraps between parts, and wraps at spaces within a part that is longer than a line. A part
-/// without spaces, such as a URL, is left to the terminal, so that it can be copied as a whole.
+/// Joins the parts of a row, two spaces apart, and wraps between parts. A part without spaces, such
+/// as a URL, is not wrapped, so that it can be copied as a whole.
 pub fn row(parts: &[&str], columns: usize) -> Vec<String> {
     const GAP: &str = "  ";
     const INDENT: usize = 4;
@@ -123,7 +119,6 @@ pub fn row(parts: &[&str], columns: usize) -> Vec<String> {
     lines
 }
 
-/// Splits a word that is longer than a line into pieces with at most `room` columns.
 fn pieces(word: &str, room: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for character in word.chars() {
@@ -139,7 +134,6 @@ fn pieces(word: &str, room: usize) -> Vec<String> {
     pieces
 }
 
-/// Shortens a line to `columns`. A longer line ends with `…` after the last word that fits.
 fn cut(line: &str, columns: usize) -> String {
     if width(line) <= columns {
         return line.to_owned();

@@ -1,7 +1,5 @@
-//! Compares a scan's outcomes with the previous scan's, by their shares.
-//!
-//! Shares can be compared even while this scan is running, unlike amounts. This module does not
-//! depend on how a status is displayed.
+//! Compares a scan's outcomes with the previous scan's, by their shares, because these can be
+//! compared even while this scan is running.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,11 +13,11 @@ use serde_json::{Value, json};
 const MIN_OUTCOMES: u64 = 100;
 /// A share is unusual if it differs by more percentage points than this.
 const MAX_DIFFERENCE: f64 = 20.0;
-/// A share is also unusual if it has at least doubled or halved, and differs by at least this many
+/// A share is also unusual if it has at least doubled or halved, and differs by this many
 /// percentage points.
 const MIN_DIFFERENCE: f64 = 5.0;
 
-/// An outcome whose share in its stage is unusual, compared with the previous scan.
+/// An outcome whose share in its stage is unusual.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unlike {
     /// The outcome's stage.
@@ -51,7 +49,7 @@ impl fmt::Display for Unlike {
     }
 }
 
-/// Returns the unusual outcomes, by stage and name. Empty if there is no previous scan.
+/// Returns the unusual outcomes, by stage and name.
 pub fn unlike(status: &ScanStatus) -> Vec<Unlike> {
     let Some(before) = &status.before else { return Vec::new() };
     let mut found = Vec::new();

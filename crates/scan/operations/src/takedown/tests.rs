@@ -1,4 +1,4 @@
-//! Tests takedowns on sites in a directory, made with the formats' own writers.
+//! Tests takedowns on sites in a directory.
 
 use std::path::Path;
 
@@ -23,7 +23,6 @@ fn write(root: &Path, key: &str, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// Creates a site from each bundle's hostnames. Each search file has two lines.
 fn site(bundles: &[&[&str]]) -> tempfile::TempDir {
     let root = tempfile::TempDir::new().unwrap();
     let mut entries = Vec::new();
@@ -56,7 +55,6 @@ fn site(bundles: &[&[&str]]) -> tempfile::TempDir {
     root
 }
 
-/// A sink that drops every line.
 struct NoLines;
 
 impl LineSink for NoLines {
@@ -87,7 +85,6 @@ fn manifest(root: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(root.join("manifest.json")).unwrap()).unwrap()
 }
 
-/// Returns the tabs that the page shows, by bundle and slot.
 fn shown(root: &Path) -> Vec<(i32, i32, String)> {
     let manifest = manifest(root);
     let mut shown = Vec::new();
@@ -106,7 +103,6 @@ fn shown(root: &Path) -> Vec<(i32, i32, String)> {
     shown
 }
 
-/// Returns the tabs in the search files, in the format of `shown`, and checks the index.
 fn searched(root: &Path) -> Vec<(i32, i32, String)> {
     let mut searched = Vec::new();
     for range in 0..28 {
@@ -124,7 +120,6 @@ fn searched(root: &Path) -> Vec<(i32, i32, String)> {
     searched
 }
 
-/// Checks that no object in the site contains the host, except the private list.
 fn assert_forgotten(root: &Path, hostname: &str) {
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -154,7 +149,6 @@ async fn a_host_is_gone_everywhere_and_search_finds_all_others_where_they_are() 
         assert!(take_down(root, &[host]).await, "{host}");
         assert_eq!(shown(root), searched(root), "{host}");
         assert_eq!(shown(root).len(), 7, "{host}");
-        // For this host, the check would find other names that contain it.
         if host != "apple.example" {
             assert_forgotten(root, host);
         }
@@ -227,7 +221,7 @@ async fn a_title_is_taken_down_everywhere_and_again_after_an_interruption() {
     let root = site(&[&["a.example", "b.example", "c.example"], &["ab.example"]]);
     let root = root.path();
     assert!(!take_down_all(root, PatternKind::Title, &["%nothing%"]).await);
-    // Simulates a first run that was interrupted after it wrote the search files.
+    // This simulates a first run that was interrupted after it wrote the search files.
     let key = format!("{PREFIX}search/{}/0.tsv", range_of("a.example"));
     let lines = std::fs::read_to_string(root.join(&key)).unwrap();
     let rest: String = lines.split_inclusive('\n').filter(|l| !l.starts_with("a.ex")).collect();

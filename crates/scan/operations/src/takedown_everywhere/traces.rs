@@ -25,7 +25,6 @@ const MAX_TEXT_BYTES: u64 = 256 << 20;
 /// The host's own records, by offset. The value is true if another host has this icon, too.
 pub(super) type OwnRecords = BTreeMap<u64, bool>;
 
-/// Returns true if an object contains the host. The object's key determines the format.
 pub(super) fn names(key: &str, bytes: &[u8], host: &str) -> bool {
     if key.ends_with(".bin") {
         let wanted = icon_list::hostname_prefix(host);
@@ -45,7 +44,7 @@ pub(super) fn names(key: &str, bytes: &[u8], host: &str) -> bool {
     text_names(bytes, host)
 }
 
-/// Returns true if a text contains the host as a whole name, in a URL or as a field in a line.
+/// The host must be a whole name, in a URL or as a field in a line.
 fn text_names(text: &[u8], host: &str) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._%".contains(byte);
     let (name, mut start) = (host.as_bytes(), 0);
@@ -63,29 +62,25 @@ fn text_names(text: &[u8], host: &str) -> bool {
     false
 }
 
-/// Returns true if the record is a shard's request table.
 fn is_table(record: &Record) -> bool {
     record.target_uri().as_deref() == Some(TABLE)
 }
 
-/// Returns true if a shard's request table contains a request to the host.
 pub(super) fn table_names(table: &str, host: &str) -> bool {
     requests(table).any(|request| request.host == host)
 }
 
-/// Returns a member with `length` bytes and a request table that omits requests to the host.
+/// The member has `length` bytes, and its table omits requests to the host.
 fn table_member(record: &Record, host: &str, length: usize) -> Option<Vec<u8>> {
     let table = String::from_utf8_lossy(&record.block);
     let lines = table.split_inclusive('\n').enumerate();
-    // Keep the first line, which is a header.
+    // The first line is a header.
     let keeps = |at: usize, line: &str| at == 0 || !table_names(&format!("\n{line}"), host);
     let rest: String = lines.filter(|(at, line)| keeps(*at, line)).map(|(_, line)| line).collect();
     let content_type = record.headers.text("content-type")?;
     resource_member(TABLE, &record.date()?, &content_type, rest.as_bytes(), length)
 }
 
-/// Returns true if the record belongs or refers to one of the host's URLs, or is a table with a
-/// request to the host.
 fn is_named_by(record: &Record, host: &str) -> bool {
     if is_table(record) {
         return table_names(&String::from_utf8_lossy(&record.block), host);
@@ -97,10 +92,8 @@ fn is_named_by(record: &Record, host: &str) -> bool {
     })
 }
 
-/// Removes a host from an archive. Returns the archive and the number of changed records. All other
-/// records keep their offsets. `None` if the archive contains nothing about the host.
-///
-/// If another host has the same icon, this record keeps its content without its URL.
+/// Overwrites the host's records in place, so that all offsets remain valid. If another host has
+/// the same icon, only the URL is removed.
 pub(super) fn blanked(archive: &Bytes, own: &OwnRecords, host: &str) -> Option<(Bytes, u64)> {
     let found: Vec<_> = Records::new(archive, Limits::default()).collect();
     let mut blanked = archive.to_vec();
@@ -133,8 +126,6 @@ pub(super) fn blanked(archive: &Bytes, own: &OwnRecords, host: &str) -> Option<(
     (changed > 0).then(|| (blanked.into(), changed))
 }
 
-/// Removes the host's line from a shard's search part. `None` if there is no such line, or the part
-/// is malformed.
 pub(super) fn part_without(part: &[u8], host: &str) -> Option<Bytes> {
     let mut lines = read_lines(part.get(HEADER_BYTES..)?).ok()?;
     let before = lines.len();
@@ -142,9 +133,7 @@ pub(super) fn part_without(part: &[u8], host: &str) -> Option<Bytes> {
     (lines.len() < before).then(|| write_part(lines).into())
 }
 
-/// Removes the host's icons from a shard's map part, and returns their number. The shard's search
-/// part gives their bundles and slots. `first_bundle` is the shard's first bundle. `None` if there
-/// are no such icons, or a part is malformed.
+/// The shard's search part gives the bundles and slots of the host's icons.
 pub(super) fn map_part_without(
     part: &[u8],
     search: &[u8],

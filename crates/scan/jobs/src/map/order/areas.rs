@@ -12,32 +12,28 @@ use everytab_icon::{
     tint::{GREYS, HUES, Tint, tint},
 };
 
-/// The names of hues. Each belongs to three of the 36 hues, with its own colour in the middle.
+/// Each name belongs to three of the 36 hues, with its own colour in the middle.
 const HUE_NAMES: [&str; 12] = [
     "red", "orange", "yellow", "lime", "green", "mint", "cyan", "azure", "blue", "violet",
     "magenta", "pink",
 ];
-/// The names of greys, for two of the 8 greys each.
+/// Each name belongs to two of the 8 greys.
 const GREY_NAMES: [&str; 4] = ["black", "dark", "grey", "white"];
-/// Number of tints in the sequence.
 const TINTS: usize = HUES + GREYS + 1;
-/// The best ranks of the areas after the first, whose hosts are the 100 best.
+/// The best rank in each area after the first, which contains the ranks 1 to 100.
 const FIRST_RANKS: [u32; 4] = [101, 1_001, 10_001, 100_001];
-/// The name of the area for tabs without the property that the order sorts by.
 const NONE: &str = "none";
-/// Maximum number of areas. There are about 1,500 top-level domains. Tabs in further ones share
-/// the last area.
+/// Maximum number of areas. There are about 1,500 top-level domains. If there are more areas than
+/// this, the remaining tabs share the last one.
 const MAX_AREAS: usize = 4_096;
 
-/// The areas of an order, with their numbers of tabs. Each area is divided by tint, so that it has
-/// a shape. In the order by colour, the only area's tints are the published areas.
+/// Each area is divided by tint. The order by colour has one area, whose tints are published as
+/// areas.
 #[derive(Debug)]
 pub(super) struct Areas {
     order: MapOrder,
     names: Vec<String>,
-    /// Number of tabs, by area and tint.
     tabs: Vec<[u64; TINTS]>,
-    /// The areas of top-level domains, by name.
     domains: HashMap<String, usize>,
 }
 
@@ -54,8 +50,6 @@ impl Areas {
         self.order
     }
 
-    /// Returns the parts of areas for a bundle's tabs, and counts them. `hosts` are the tabs'
-    /// search entries by slot.
     pub(super) fn of_tabs(
         &mut self,
         thumbnails: &[Thumbnail],
@@ -71,13 +65,11 @@ impl Areas {
             };
             let tint = number_of(tint(thumbnail, BACKGROUND));
             self.tabs[area][tint] += 1;
-            // There are at most MAX_AREAS areas.
             (area * TINTS + tint) as u32
         };
         thumbnails.iter().enumerate().map(of_tab).collect()
     }
 
-    /// Returns a domain's area. The first one is for hosts without a domain.
     fn of_domain(&mut self, domain: &str) -> usize {
         if domain == NONE {
             return 0;
@@ -112,12 +104,10 @@ impl Areas {
         self.tabs[area].iter().sum()
     }
 
-    /// Returns the number of all tabs.
     pub(super) fn all_tabs(&self) -> u64 {
         self.tabs.as_flattened().iter().sum()
     }
 
-    /// Returns the first place of each part, by the number that [`Self::of_tabs`] returned.
     pub(super) fn first_places(&self) -> Vec<u64> {
         let mut first = vec![0; self.names.len() * TINTS];
         let mut place = 0;
@@ -130,7 +120,6 @@ impl Areas {
         first
     }
 
-    /// Returns the published index.
     pub(super) fn index(&self) -> OrderIndex {
         if self.order == MapOrder::Colour {
             return OrderIndex::new(tint_names().zip(self.tabs[0]));
@@ -140,15 +129,12 @@ impl Areas {
     }
 }
 
-/// Returns the names of tints in their sequence: around the circle, then from black to white, then
-/// nothing to see. The circle starts with the first of the three reds.
 fn tint_names() -> impl Iterator<Item = String> {
     let hues = (0..HUES).map(|hue| HUE_NAMES[hue * HUE_NAMES.len() / HUES]);
     let greys = (0..GREYS).map(|grey| GREY_NAMES[grey * GREY_NAMES.len() / GREYS]);
     hues.chain(greys).chain([NONE]).map(str::to_owned)
 }
 
-/// Returns a tint's number in the sequence.
 fn number_of(tint: Tint) -> usize {
     match tint {
         Tint::Hue(hue) => (hue + HUES / HUE_NAMES.len() / 2) % HUES,

@@ -1,8 +1,4 @@
-//! The tabs of an order on disk: each with its number, its part of an area, and its icon with 2x2
-//! pixels.
-//!
-//! Tabs are written in the sequence of their numbers, and read once per row of tiles. So memory
-//! holds one row of tiles, whatever the sizes of areas.
+//! The tabs of an order on disk, which are read once per row of tiles.
 
 use std::{
     fs::File,
@@ -15,20 +11,16 @@ use everytab_bundler::map_order::ICON_BYTES;
 /// Bytes of a record: a tab's number, its part of an area and its icon. 30 million tabs need 720 MB
 /// of disk.
 const RECORD_BYTES: usize = 8 + 4 + ICON_BYTES;
-/// Size of the buffers, large enough that a read from disk is no random access.
+/// Size of the buffers, which make disk access mostly sequential.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A tab in an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OrderedTab {
-    /// The number of the tab's bundle and slot.
     pub(super) number: u64,
-    /// The number of the tab's part of an area.
     pub(super) part: u32,
     pub(super) icon: [u8; ICON_BYTES],
 }
 
-/// A temporary file with tabs, which is deleted with this value.
 pub(super) struct Spool {
     file: BufWriter<File>,
 }
@@ -45,7 +37,6 @@ impl Spool {
         self.file.write_all(&tab.icon)
     }
 
-    /// Calls `each` for every tab, in the sequence in which they were added.
     pub(super) fn read(&mut self, mut each: impl FnMut(OrderedTab)) -> Result<(), Error> {
         self.file.flush()?;
         let file = self.file.get_mut();
@@ -59,7 +50,6 @@ impl Spool {
             };
             let mut icon = [0; ICON_BYTES];
             icon.copy_from_slice(&record[12..]);
-            // The part has four bytes.
             let part = little_endian(&record[8..12]) as u32;
             let tab = OrderedTab { number: little_endian(&record[..8]), part, icon };
             each(tab);
@@ -77,7 +67,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut spool = Spool::create(folder.path()).unwrap();
         let tab = |n: u64| OrderedTab { number: n << 33, part: n as u32, icon: [n as u8; 12] };
-        // More than a buffer.
         let tabs: Vec<OrderedTab> = (0..60_000).map(tab).collect();
         tabs.iter().for_each(|tab| spool.add(tab).unwrap());
         for _ in 0..2 {
@@ -85,7 +74,6 @@ mod tests {
             spool.read(|tab| read.push(tab)).unwrap();
             assert!(read == tabs);
         }
-        // The file has no name.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

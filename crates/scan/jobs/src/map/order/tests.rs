@@ -12,11 +12,10 @@ use uuid::Uuid;
 
 use super::*;
 
-/// 60 x 60 bundles of 40 tabs on average: more tabs than a places file has, and three levels.
+/// 60 x 60 bundles of 40 tabs on average: more tabs than a places file holds, and three levels.
 const BUNDLES: u32 = 3_600;
 const PER_SHARD: u32 = 60;
 const MOST_TABS: u32 = 44;
-/// The number of a shard that was discarded.
 const MISSING: i32 = 7;
 const DOMAINS: [&str; 4] = ["de", "com", "1", "com"];
 
@@ -42,13 +41,11 @@ fn host(bundle: u32, slot: u32) -> String {
     format!("h{bundle}-{slot}.{}", DOMAINS[((bundle + slot) % 4) as usize])
 }
 
-/// Iterates over the tabs of all shards that are not missing, in the sequence of their numbers.
 fn all_tabs() -> impl Iterator<Item = (u32, u32)> {
     let bundles = (0..BUNDLES).filter(|bundle| bundle / PER_SHARD != MISSING.unsigned_abs());
     bundles.flat_map(|bundle| (0..tabs_of(bundle)).map(move |slot| (bundle, slot)))
 }
 
-/// Returns tabs by tint, and then by number.
 fn by_tint(tabs: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
     let mut areas = Areas::new(MapOrder::Colour);
     let mut tint = |(bundle, slot)| {
@@ -100,7 +97,6 @@ async fn index(map: &ScanMap, order: MapOrder) -> OrderIndex {
     serde_json::from_slice(&bytes).unwrap()
 }
 
-/// Returns the numbers of the tabs at all places.
 async fn places(map: &ScanMap, order: MapOrder) -> Vec<u64> {
     let layout = OrderLayout::new(map.layout, index(map, order).await.tabs);
     let mut places = Vec::new();
@@ -111,7 +107,6 @@ async fn places(map: &ScanMap, order: MapOrder) -> Vec<u64> {
     places
 }
 
-/// Compares every tile of an order with the tabs drawn in one piece.
 async fn assert_shows(map: &ScanMap, order: MapOrder, tabs: &[(u32, u32)]) {
     let layout = OrderLayout::new(map.layout, tabs.len() as u64);
     let width = layout.width() as usize;
@@ -161,7 +156,6 @@ async fn every_tab_is_at_its_place_in_the_tiles_of_every_level() {
     assert_eq!(index.areas.last().map(|(name, _)| name.as_str()), Some("none"));
     assert_eq!((index.areas.len(), index.tabs), (12 + 4 + 1, tabs.len() as u64));
 
-    // Drawn again, nothing changes.
     let prefix = scan_prefix(map.scan_id);
     let files = map.site.list_all(&prefix).await.unwrap();
     let mut before = Vec::new();
@@ -190,7 +184,6 @@ async fn domains_and_ranks_are_those_of_the_search_parts() {
     assert_eq!(index_of_domains.areas, expected);
     assert_shows(&map, MapOrder::Domain, &[com, de, none].concat()).await;
 
-    // Without ranks there is no such order, and publishing does not name it.
     draw(MapOrder::Rank, HostRanks::default()).await.unwrap();
     let prefix = scan_prefix(map.scan_id);
     let drawn = drawn_orders(&*map.site, &prefix).await.unwrap();

@@ -1,5 +1,5 @@
-//! Link pages while a removal and a publishing run at the same time, and names from damaged search
-//! files.
+//! Tests link pages while a removal and a publishing run at the same time, and names from damaged
+//! search files.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ async fn publishing_corrects_pages_that_it_wrote_from_names_before_a_removal() {
         let key = format!("{PREFIX}{}", bundle_path(number));
         put(&*site, &key, bundle::write(std::slice::from_ref(&left))).await;
     }
-    // The removal noted the first two bundles. The second page is of another scan.
+    // The removal noted the first two bundles. The second page belongs to another scan.
     for (number, prefix, is_noted) in [(0, PREFIX, true), (1, "scans/b/", true), (2, PREFIX, false)]
     {
         put(&*site, &link_page(number), page(number, prefix).write()).await;

@@ -1,4 +1,4 @@
-//! Compares the places of rewritten bundles in an order before and after they are repainted.
+//! Compares the places of rewritten bundles before and after they are repainted.
 
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ const TABS: u32 = 9;
 const PER_SHARD: u32 = 60;
 const WHITE: [u8; 3] = [255; 3];
 const DARK: [u8; 3] = [10, 10, 60];
-/// The bundles that are rewritten. Their nine icons are white, and then there are eight dark ones.
+/// The rewritten bundles. They have nine white icons before, and eight dark ones afterwards.
 const CHANGED: [u32; 3] = [0, 700, 3_599];
 /// Maximum difference of a channel's mean over an icon from the icon's colour, because of JPEG.
 const MAX_APART: u32 = 40;
-/// The same at the next level, where an icon is one of 64 pixels in a block.
+/// Like [`MAX_APART`], at the next level, where an icon is one of 64 pixels in a block.
 const MAX_APART_OF_A_PIXEL: u32 = 100;
 
 fn layout() -> MapLayout {
@@ -39,7 +39,6 @@ fn order_layout() -> OrderLayout {
     OrderLayout::new(layout(), u64::from(BUNDLES * TABS))
 }
 
-/// Draws the order by colour, and returns its site and the map's entry in the manifest.
 async fn drawn(folder: &TempDir) -> (Arc<dyn Store>, MapManifest) {
     let open = |name: &str| {
         let url = format!("file://{}/{name}", folder.path().display());
@@ -78,7 +77,6 @@ async fn drawn(folder: &TempDir) -> (Arc<dyn Store>, MapManifest) {
     (site, manifest)
 }
 
-/// Returns the changed bundles as a removal writes them.
 fn rewritten() -> Vec<RewrittenBundle> {
     let pixels = Pixels::new(8, 8, [DARK[0], DARK[1], DARK[2], 255].repeat(64)).unwrap();
     let icon = Some(BundleIcon { png: png::encode(&pixels), width: 8, height: 8 });
@@ -101,7 +99,6 @@ async fn read_tile(site: &dyn Store, path: &str) -> Mosaic {
     Mosaic::read(&bytes).unwrap()
 }
 
-/// Returns the mean difference of an icon's channels from a colour.
 fn apart(tile: &Mosaic, (left, top): (usize, usize), side: usize, colour: [u8; 3]) -> u32 {
     let (rgb, width) = (tile.rgb(), tile.width());
     let mut sum = 0;
@@ -112,8 +109,6 @@ fn apart(tile: &Mosaic, (left, top): (usize, usize), side: usize, colour: [u8; 3
     sum / (side * side * 3) as u32
 }
 
-/// Compares a repainted tile with the tabs that its changed places have now, given as places and
-/// slots, and its other blocks with those before.
 fn assert_painted(tile: TileNumber, before: &Mosaic, now: &Mosaic, changed: &[(u64, u64)]) {
     let level = tile.level - FINEST_LEVEL;
     let mut touched = BTreeSet::new();
@@ -174,7 +169,6 @@ async fn all_places_of_a_rewritten_bundle_show_the_tabs_that_it_has_now() {
     }
     assert_eq!(named, expected);
 
-    // The manifest names the new index, and this names the tiles.
     let mut after = manifest.clone();
     done.name_in(&mut after);
     let path = &after.orders["colour"];
@@ -210,7 +204,7 @@ async fn a_removal_paints_the_places_of_the_slots_that_it_changed() {
     (first.any_slot, first.slots) = (false, BTreeSet::from([2]));
     let mut done = RewrittenMap::default();
     objects.rewrite_orders(&manifest, layout(), &[first], &mut done).await.unwrap();
-    // The tabs of a bundle with one tint are next to each other, in one tile.
+    // The tabs of a bundle with one tint are in one tile.
     let tile = done.orders[0].tiles.iter().find(|tile| tile.tile.level == FINEST_LEVEL).unwrap();
     let now = read_tile(&*site, &tile.path).await;
     let places = site.get(&(prefix.clone() + &map_places_path("colour", 0))).await.unwrap();
@@ -255,8 +249,8 @@ async fn damaged_objects_of_an_order_are_named_and_the_others_are_painted() {
     put("map/colour/places/0.bin", "\u{80}").await;
     let done = again(&manifest).await;
     let expected = [
-        "map/colour/places/0.bin: it is no list of places",
-        "map/later/index.json: the order is of another version",
+        "map/colour/places/0.bin: it is not a valid places file",
+        "map/later/index.json: this version does not know the order",
         "map/rank/index.json: it is missing",
     ];
     assert_eq!(done.damaged, expected.map(|reason| format!("{prefix}{reason}")));

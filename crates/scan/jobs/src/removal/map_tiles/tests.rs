@@ -15,16 +15,14 @@ use uuid::Uuid;
 use super::*;
 use crate::map::{ScanMap, draw_coarse};
 
-/// 60 x 60 bundles: four regions, and two coarse levels. A bundle has 3 x 3 cells, so that above
-/// the regions' level its edge falls within a pixel.
+/// 60 x 60 bundles: four regions, and two coarse levels.
 const BUNDLES: u32 = 3_600;
 const GRID: u32 = 3;
 const PER_SHARD: u32 = 60;
 const WHITE: [u8; 3] = [255; 3];
 const DARK: [u8; 3] = [10, 10, 60];
 
-/// Returns a bundle's icon colours. Bundles in `changed` have nine white icons before the change
-/// and eight dark ones afterwards.
+/// Bundles in `changed` have nine white icons before the change and eight dark ones afterwards.
 fn colours(number: u32, changed: &[u32], is_changed: bool) -> Vec<[u8; 3]> {
     let [red, green, blue, _] = number.wrapping_mul(0x9e37_79b9).to_be_bytes();
     match (changed.contains(&number), is_changed) {
@@ -34,7 +32,6 @@ fn colours(number: u32, changed: &[u32], is_changed: bool) -> Vec<[u8; 3]> {
     }
 }
 
-/// Draws a map with jobs and returns the map's site.
 async fn drawn(folder: &std::path::Path, changed: &[u32], is_changed: bool) -> Arc<dyn Store> {
     let open = |name: &str| format!("file://{}/{name}-{is_changed}", folder.display());
     let settings = StoreSettings::default();
@@ -71,7 +68,6 @@ fn layout() -> MapLayout {
     MapLayout::new(BUNDLES.into(), GRID * GRID).unwrap()
 }
 
-/// Returns the bundles as a removal writes them.
 fn rewritten(changed: &[u32]) -> Vec<RewrittenBundle> {
     let tab = |[red, green, blue]: [u8; 3]| {
         let pixels = Pixels::new(8, 8, [red, green, blue, 255].repeat(64)).unwrap();
@@ -94,7 +90,6 @@ fn rewritten(changed: &[u32]) -> Vec<RewrittenBundle> {
     changed.iter().map(of).collect()
 }
 
-/// Returns the mean difference between two tiles within a bundle's square.
 fn apart(one: &Mosaic, other: &Mosaic, bundle: u32, level: u32) -> f64 {
     let (left, top) = layout().offset_in_tile(bundle, level);
     let side = layout().bundle_pixels().div_ceil(1 << level);
@@ -109,7 +104,7 @@ fn apart(one: &Mosaic, other: &Mosaic, bundle: u32, level: u32) -> f64 {
 
 #[tokio::test]
 async fn bundles_in_several_tiles_and_regions_are_drawn_again_at_every_level() {
-    // The first case has two regions that share a tile at level 4. The second has neighbours across
+    // In the first case, two regions share a tile at level 4. The second case has neighbours across
     // edges of tiles, regions and level 4 tiles, and the last bundle.
     for changed in [&[0, 48][..], &[5, 6, 47, 107, 48, 47 * 61, 48 * 61, 3_599]] {
         let folder = tempfile::TempDir::new().unwrap();
@@ -162,12 +157,12 @@ async fn a_damaged_tile_is_named_and_all_others_are_painted() {
     site.delete(std::slice::from_ref(&missing)).await.unwrap();
     let objects = ScanObjects::new(&*site, &prefix, &heartbeat);
     let done = objects.rewrite_map(&layout().manifest(), &rewritten(&changed)).await.unwrap();
-    // Two of the eight tiles up to the regions' level are damaged. The tiles above the missing one
-    // are not reached.
+    // Two of the eight tiles below level 4 are damaged. The tiles above the missing one are not
+    // reached.
     assert_eq!(done.tiles.len(), 6);
     let [a, b, c] = &done.damaged[..] else { panic!("{:?}", done.damaged) };
     assert!(a.starts_with(&format!("{garbage}: it is no JPEG")), "{a}");
-    assert_eq!(*b, format!("{small}: it is no tile of this map"));
+    assert_eq!(*b, format!("{small}: it does not have this map's tile size"));
     assert_eq!(*c, format!("{missing}: it is missing"));
     let trouble = done.trouble(&prefix).unwrap();
     let said = format!(
@@ -177,10 +172,9 @@ async fn a_damaged_tile_is_named_and_all_others_are_painted() {
     );
     assert!(trouble.contains(&said), "{trouble}");
 
-    // A map with another version, and a malformed index.
     let other = MapManifest { grid: 99, ..layout().manifest() };
     let done = objects.rewrite_map(&other, &rewritten(&[0])).await.unwrap();
-    assert!(done.damaged[0].contains("map/index.json: the map is of another version"));
+    assert!(done.damaged[0].contains("map/index.json: this version does not support"));
     assert!(objects.rewrite_map(&other, &[]).await.unwrap().damaged.is_empty());
     assert!(objects.rewrite_indexed_map(&rewritten(&[0])).await.unwrap().damaged.is_empty());
     let index = format!("{prefix}{MAP_INDEX_PATH}");

@@ -1,4 +1,4 @@
-//! Tests plans for scans: the tables in docs/cost.md, terraform's defaults, and invalid options.
+//! Tests the tables in docs/cost.md, terraform's defaults, and invalid options.
 
 use super::*;
 use crate::plan::{
@@ -153,7 +153,6 @@ fn the_plan_counts_with_the_defaults_of_terraform() {
     assert_eq!(default_of("requests_in_flight"), IN_FLIGHT as f64);
     assert_eq!(default_of("console_volume_gb"), CONSOLE_DISK_GB);
     assert_eq!(default_of("database_storage_gb"), DATABASE_GB);
-    // In worker/prices.json, the console is a t4g.medium.
     assert!(CONSOLE.contains("arm64 = \"t4g.medium\""));
 }
 
