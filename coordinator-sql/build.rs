@@ -6,7 +6,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = env::var("CARGO_MANIFEST_DIR")?;
     let mut code = String::new();
     for (constant, folder) in [("MIGRATIONS", "migrations"), ("FUNCTIONS", "functions")] {
-        writeln!(code, "pub(crate) const {constant}: &[(&str, &str)] = &[")?;
+        writeln!(code, "pub(super) const {constant}: &[(&str, &str)] = &[")?;
         for folder in with_subfolders(&root, folder)? {
             println!("cargo::rerun-if-changed={folder}");
             for file in sql_files(&Path::new(&root).join(&folder))? {
@@ -16,10 +16,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         writeln!(code, "];")?;
     }
     println!("cargo::rerun-if-changed=grants.sql");
-    writeln!(code, "pub(crate) const GRANTS: &str = include_str!(r\"{root}/grants.sql\");")?;
+    writeln!(code, "pub(super) const GRANTS: &str = include_str!(r\"{root}/grants.sql\");")?;
     let file = Path::new(&env::var("OUT_DIR")?).join("sql.rs");
-    // We replace the file instead of overwriting it. A copy of the target directory may share this
-    // file by a hard link, and would then contain this checkout's paths.
+    // A copy of the target directory may share this file by a hard link. If we overwrote it, the
+    // copy would contain this checkout's paths.
     let _ = fs::remove_file(&file);
     fs::write(file, code)?;
     Ok(())

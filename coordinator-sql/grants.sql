@@ -1,7 +1,6 @@
 -- The workers' roles can only execute the functions that a worker needs, and cannot access
--- tables. All other functions are only for the owner, who starts, cancels and changes scans and
--- edits the blocklist. Each of the roles for some job kinds can execute the functions that its
--- kinds need. everytab_worker is a member of all these roles.
+-- tables. All other functions are only for the owner. everytab_worker is a member of the other
+-- workers' roles.
 revoke all on schema everytab from public;
 revoke all on all tables in schema everytab from public;
 -- Replaced functions keep their grants, and an older version may have granted more to our
@@ -53,7 +52,7 @@ grant execute on function
     coordinator.crawl_archives, coordinator.earlier_crawl, coordinator.earlier_fetches,
     coordinator.lease_webhooks, coordinator.record_webhook, coordinator.webhook_backlog
     to everytab_worker;
--- The HTTP service calls these for every client with a key, and each function checks the key.
+-- Each function of schema api checks the client's key.
 grant usage on schema api, coordinator to everytab_api;
 grant execute on function
     coordinator.schema_digest, api.admit, api.admit_captures, api.admit_named, api.own_key,

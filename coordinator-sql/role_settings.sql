@@ -1,6 +1,6 @@
--- Selects the workers' and the service's roles whose settings differ from roles.sql, with their
--- settings and the statements that reset them. A role may change its own settings, so a stolen
--- token could make all later sessions with its role read-only. Each migration runs this.
+-- Selects the workers' and the service's roles whose settings differ from roles.sql, with the
+-- statements that reset them. A role may change its own settings, so a stolen token could make
+-- all later sessions with its role read-only.
 with changed as (
     select r.rolname,
            case when not coalesce(r.rolconfig @> usual.settings and r.rolconfig <@ usual.settings,

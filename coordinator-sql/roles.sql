@@ -1,23 +1,21 @@
 -- Creates the worker roles. Roles belong to the whole cluster, so a migration of another
--- database may create them at the same time. everytab_worker can take every kind of job. Each
--- of the other roles can take only some kinds (functions/queue/role_of_kind.sql), so that a
--- process that reads untrusted bytes from the web need not be able to publish. Worker roles can
--- only execute functions and have no access to tables.
+-- database may create them at the same time. Each role but everytab_worker can take only some
+-- kinds of jobs (functions/queue/role_of_kind.sql), so that a process that reads untrusted
+-- bytes from the web need not be able to publish.
 --
--- Since Postgres 16, a role that creates another role becomes a member of it, with admin
--- option. On Amazon RDS, members of rds_iam can sign in only with a token, and indirect members
--- count. If the owner created everytab_worker, the owner would lock itself out with `grant
--- rds_iam to everytab_worker`. Therefore the owner creates the role everytab_maker,
--- everytab_maker creates everytab_roles, and everytab_roles creates the worker roles.
--- everytab_maker is then dropped, so that no role that signs in is a member of a worker role.
--- Later changes to the worker roles use everytab_roles.change, which runs as everytab_roles.
--- Only the owner may call this function.
+-- Since Postgres 16, a role that creates another role becomes a member of it. On Amazon RDS,
+-- members of rds_iam, even indirect ones, can sign in only with a token. If the owner created
+-- everytab_worker, the owner would lock itself out with `grant rds_iam to everytab_worker`.
+-- Therefore the owner creates the role everytab_maker, everytab_maker creates everytab_roles,
+-- and everytab_roles creates the worker roles. everytab_maker is then dropped, so that the
+-- owner is not a member of a worker role. Later changes to the worker roles use
+-- everytab_roles.change, which runs as everytab_roles.
 do $$ declare
-    -- Each worker keeps a few connections, and a fleet has at most 200 workers. Some
-    -- connections must remain for operators (max_connections is 1,200 in terraform/).
+    -- A fleet has at most 200 workers with a few connections each, and some connections must
+    -- remain for operators (max_connections is 1,200 in terraform/).
     max_connections constant integer := 1000;
     -- The client cancels each call after 60 s. These timeouts stop a call that the server is
-    -- still executing after that.
+    -- still executing.
     limits constant text := 'alter role %1$I connection limit %2$s;
         alter role %1$I set statement_timeout = ''90s'';
         alter role %1$I set lock_timeout = ''60s'';
@@ -70,12 +68,11 @@ begin
         execute format(limits, 'everytab_worker', max_connections);
     end if;
 exception
-    -- Another migration has created the roles in the meantime.
+    -- Another migration has just created the roles.
     when duplicate_object or unique_violation then null;
 end $$;
 
--- Creates the HTTP service's role. If everytab_roles.change exists, it creates the role, for
--- the reason given above.
+-- If everytab_roles.change exists, it creates the role, for the reason given above.
 do $$ declare
     -- A few processes with a few connections each.
     max_connections constant integer := 100;
@@ -95,6 +92,5 @@ begin
         execute making;
     end if;
 exception
-    -- Another migration has created the role in the meantime.
     when duplicate_object or unique_violation then null;
 end $$;

@@ -1,8 +1,6 @@
-//! The coordinator's part for live crawls: slots and their leases, crawls, links in transit, and
-//! the checkpoints that record a slot holder's work.
+//! Live crawls: slots and their leases, crawls, links in transit, and checkpoints.
 //!
-//! Every write to a slot presents the fence of the slot's lease. Postgres rejects the write if this
-//! lease is lost. Does not depend on the contents of links and chunks, or on how a URL is fetched.
+//! Postgres rejects every write to a slot whose lease is lost.
 
 pub(crate) mod changes;
 pub(crate) mod checkpoint;
@@ -11,8 +9,8 @@ pub(crate) mod crawls;
 pub(crate) mod dropped;
 pub(crate) mod earlier;
 pub(crate) mod fetch_position;
+pub(crate) mod filters;
 pub(crate) mod forgotten;
-pub(crate) mod health;
 pub(crate) mod indexes;
 pub(crate) mod links;
 pub(crate) mod load;

@@ -1,4 +1,4 @@
-//! Errors in calls to Postgres, each shown as one clear line.
+//! Errors in calls to Postgres, each shown as one line.
 
 use std::{error::Error as _, io};
 
@@ -10,9 +10,8 @@ const REFUSAL_CLASS: &str = "ET";
 const LOCKED: &str = "ET011";
 /// SQLSTATE for a serialization failure.
 const LOST_RACE: &str = "40001";
-/// SQLSTATEs for a prepared statement that the session no longer has. The function's result type
-/// may have changed ("cached plan must not change result type"). Or a pooler has reset the session,
-/// so that the statement's name is unknown or belongs to another statement.
+/// SQLSTATEs for a prepared statement that the session no longer has, because a function's result
+/// type has changed or a pooler has reset the session.
 const STALE_STATEMENT: [&str; 3] = ["0A000", "26000", "42P05"];
 /// SQLSTATE for a lock that was not available in time.
 const LOCK_NOT_AVAILABLE: &str = "55P03";
@@ -33,7 +32,7 @@ pub enum Error {
     Connect {
         /// Host, port and database, without the password.
         place: String,
-        /// The message from the server or the network, and what to do.
+        /// The server's or network's message, and what to do.
         reason: String,
         /// Whether a retry may succeed.
         transient: bool,
@@ -52,7 +51,7 @@ pub enum Error {
         /// This program's digest.
         own: String,
     },
-    /// The database does not store UTF-8. Contains its encoding.
+    /// The database's encoding, which is not UTF-8.
     #[error(
         "the database's encoding is {0}, and names and titles of websites need UTF8; create \
          another database with `createdb --encoding UTF8 --template template0 NAME` and migrate \
@@ -66,7 +65,7 @@ pub enum Error {
          migrate that one, and scan and crawl there"
     )]
     BeforeBaseline,
-    /// Another role's objects depend on a function that `migrate` must drop.
+    /// Another role's objects depend on a function that must be dropped.
     #[error(
         "this version replaces {function}, and {dependents}; nothing was changed. Drop what \
          depends on it, run `everytab-worker migrate` again, and recreate it"
@@ -74,10 +73,10 @@ pub enum Error {
     Dependents {
         /// The function with its parameters.
         function: String,
-        /// The objects that depend on the function, from the detail of Postgres' error.
+        /// The objects that depend on the function.
         dependents: String,
     },
-    /// One of the project's roles has different settings, which this role may not reset.
+    /// A role has different settings, which this role may not reset.
     #[error(
         "the role {role} has other settings than this version gives it ({found}), and this role \
          may not reset them ({reason}); nothing was changed. Run `{statements}` as a superuser, \
@@ -99,7 +98,7 @@ pub enum Error {
     /// The call exceeded its time limit, so its connection was closed.
     #[error("Postgres: no answer in time; the connection is closed")]
     TimedOut,
-    /// A table or row remained locked for the maximum wait of an operator's call.
+    /// A table or row remained locked for the maximum wait.
     #[error(
         "{holder}; tried for {minutes} minutes. Wait until the session that holds the lock (a \
          backup, a dump, a query or another command) has ended, and repeat the command. In psql, \
@@ -107,7 +106,7 @@ pub enum Error {
          '1 minute'` lists such sessions and `select pg_terminate_backend(PID)` ends one"
     )]
     Locked {
-        /// The table and the session that held its lock at the last attempt, or the row.
+        /// The table and the session that held its lock, or the row.
         holder: String,
         /// How long the call waited.
         minutes: u64,
@@ -121,8 +120,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns whether a repeated call may succeed. This is the case after broken connections,
-    /// restarts, failovers, serialization failures and deadlocks.
+    /// Returns whether a repeated call may succeed.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Connect { transient, .. } => *transient,
@@ -149,7 +147,7 @@ impl Error {
     }
 
     /// Returns true if a function of this schema raised the error on purpose, so that the session
-    /// is unchanged and can be reused.
+    /// can be reused.
     pub(crate) fn is_refusal(&self) -> bool {
         self.sqlstate().is_some_and(|code| code.starts_with(REFUSAL_CLASS))
     }
@@ -159,8 +157,8 @@ impl Error {
         matches!(self.sqlstate(), Some(LOCKED | LOCK_NOT_AVAILABLE))
     }
 
-    /// Returns true for a serialization failure: a transaction that reads one snapshot found a row
-    /// that another transaction has changed since.
+    /// Returns true if a transaction that reads one snapshot found a row that another transaction
+    /// has changed since.
     pub(crate) fn is_lost_race(&self) -> bool {
         self.sqlstate() == Some(LOST_RACE)
     }
@@ -170,13 +168,11 @@ impl Error {
         self.sqlstate() == Some(SqlState::READ_ONLY_SQL_TRANSACTION.code())
     }
 
-    /// Returns true if the session no longer has the statement as it was prepared.
     pub(crate) fn is_stale_statement(&self) -> bool {
         self.sqlstate().is_some_and(|code| STALE_STATEMENT.contains(&code))
     }
 
-    /// Returns whether the database has a different schema than this program was built with. This
-    /// is the case if a function or column is missing, has other parameters, or may not be used by
+    /// Returns whether a function or column is missing, has other parameters, or may not be used by
     /// this role.
     pub fn is_other_schema(&self) -> bool {
         match self {
@@ -189,8 +185,8 @@ impl Error {
         }
     }
 
-    /// Returns whether this statement always fails with these values, because Postgres rejected a
-    /// value (SQLSTATE classes 22 and 23) or returned a value that this program cannot read.
+    /// Returns whether this statement always fails with these values, because Postgres rejected one
+    /// (SQLSTATE classes 22 and 23) or returned one that this program cannot read.
     pub fn is_fault_of_values(&self) -> bool {
         match self {
             Self::Unexpected(_) => true,
@@ -201,16 +197,14 @@ impl Error {
         }
     }
 
-    /// Creates the error for an unusable URL. The error contains the URL without its password.
     pub(crate) fn url(url: &str, reason: String) -> Self {
         Self::Url { url: without_password(url), reason }
     }
 }
 
-/// Returns whether an error is temporary. This includes broken connections, SQLSTATE classes for
-/// connection exceptions, insufficient resources and operator intervention, serialization failures,
-/// deadlocks, unavailable locks, a server that was demoted to a standby, a transaction that was
-/// idle for too long, and stale prepared statements.
+/// The classes are connection exceptions, insufficient resources and operator intervention. 40P01
+/// is a deadlock, 25006 a server that was demoted to a standby, and 25P03 a transaction that was
+/// idle for too long.
 fn is_transient(error: &tokio_postgres::Error) -> bool {
     match error.code().map(SqlState::code) {
         Some(code) => {
@@ -223,7 +217,6 @@ fn is_transient(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// Returns the message from Postgres or the network on one line.
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(refusal) = error.as_db_error() {
         return match refusal.detail() {
@@ -238,8 +231,7 @@ pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// Returns the objects that depend on an object that Postgres therefore did not drop, on one line.
-/// `None` for any other error.
+/// Returns the objects because of which Postgres did not drop another one.
 pub(crate) fn dependents(error: &Error) -> Option<String> {
     let Error::Query(error) = error else { return None };
     let refusal = error.as_db_error()?;
@@ -248,7 +240,6 @@ pub(crate) fn dependents(error: &Error) -> Option<String> {
     is_depended_on.then(|| detail.lines().collect::<Vec<_>>().join("; "))
 }
 
-/// Replaces the password in a database URL by three dots, so that the URL can be shown.
 fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return "(not a URL)".into() };
     match rest.rsplit_once('@') {

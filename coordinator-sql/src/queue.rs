@@ -1,8 +1,15 @@
-//! The calls of a worker. Every call that changes a job shows the fence of its lease, and Postgres
-//! rejects it once the lease is lost.
+//! The queue of runs: jobs, their leases and fences, and the calls that lease, renew and end them.
+//!
+//! Postgres rejects a call that changes a job once its lease is lost.
 
-pub(crate) mod complete;
+pub(crate) mod completion;
+pub(crate) mod cursor;
+pub(crate) mod digests;
 pub(crate) mod end;
-pub(crate) mod isolation;
+pub(crate) mod fences;
+pub(crate) mod group_commit;
+mod isolation;
+pub(crate) mod job;
 pub(crate) mod lease;
 pub(crate) mod progress;
+pub(crate) mod runs;

@@ -1,25 +1,19 @@
-//! Completes many jobs in one transaction. Workers never do this, because they complete each job
-//! when it is done. Like group commit, this does not wait for the disk while the transaction holds
-//! the counter's row, and then flushes the log.
+//! Completes many jobs in one transaction, which workers never do.
 
 use everytab_coordinator::Lease;
 use serde_json::Value;
 use tokio_postgres::{Client, NoTls, types::Type};
 
-/// Completes jobs without waiting for the disk.
 const COMPLETE: &str = "select coordinator.complete($1, $2, $3, $4),
                                set_config('synchronous_commit', 'off', true)";
-/// Waits until all earlier commits are on disk.
 const FLUSH: &str = "select pg_logical_emit_message(true, 'everytab', '')::text";
 
-/// Opens a session as a worker.
 pub(crate) async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
 }
 
-/// Completes jobs that record no rows. All of them have the same statistics.
 pub(crate) async fn complete(client: &Client, leases: Vec<Lease>, stats: &Value) {
     let fences = || leases.iter().map(|lease| lease.fence);
     let job_ids: Vec<i64> = fences().map(|fence| fence.job_id).collect();
@@ -32,7 +26,6 @@ pub(crate) async fn complete(client: &Client, leases: Vec<Lease>, stats: &Value)
         (&tokens as _, Type::UUID_ARRAY),
         (&stats as _, Type::JSONB_ARRAY),
     ];
-    // Send both statements before waiting for the first reply.
     let completing = client.query_typed(COMPLETE, &parameters);
     let (rows, flushed) = tokio::join!(completing, client.query_typed(FLUSH, &[]));
     let rows = rows.unwrap();

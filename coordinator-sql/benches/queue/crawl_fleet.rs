@@ -1,10 +1,9 @@
-//! Simulates 200 workers of live crawls at fixed page rates. Postgres runs on one core, and the
-//! workers run on the other.
+//! Simulates 200 workers of live crawls at fixed page rates, with Postgres on one core and the
+//! workers on the other.
 //!
-//! Each simulated worker leases and renews slots, lists crawls, reads links and sends checkpoints
-//! as often as a real worker, with rows of realistic size. It fetches no pages. The host states are
-//! maintained by the real frontier code. With the default settings each host is used again before
-//! it is dropped from memory, so hosts are loaded only at the start.
+//! Each simulated worker calls Postgres as often as a real one, with rows of realistic size, but
+//! fetches no pages. With the default settings each host is used again before it is dropped from
+//! memory, so hosts are loaded only at the start.
 
 use std::{
     collections::HashSet,
@@ -25,10 +24,8 @@ use crate::{
     timings::Timings,
 };
 
-/// Time for the workers to lease all slots after the last worker has started.
 const STARTED: Duration = Duration::from_secs(10);
 
-/// State that all workers in the fleet share.
 pub(crate) struct Fleet {
     pub(crate) url: String,
     pub(crate) crawl: i32,
@@ -128,7 +125,6 @@ fn report(fleet: &Fleet, used: &Used, (pages, fetches): (u64, i64), wanted: f64)
     assert!(made > wanted * 0.97, "{made} pages/s: the simulated workers were too slow");
 }
 
-/// Prints the statements with the longest total execution time, which includes waits.
 fn statements(server: &Server, elapsed: Duration) {
     let sql = "select json_build_object('calls', calls, 'ms', round(total_exec_time), 'mean_ms',
                       round(mean_exec_time::numeric, 2), 'statement', left(query, 60))
@@ -139,7 +135,6 @@ fn statements(server: &Server, elapsed: Duration) {
     }
 }
 
-/// Checks that the recorded counts are consistent, so that nothing was lost or counted twice.
 fn audit(server: &Server, slots: usize) {
     let one = |sql: &str| server.number("ours", sql);
     assert_eq!(slots, 256, "slots that were held at the end");

@@ -1,5 +1,4 @@
-//! Simulates a live crawl's worker. It calls Postgres as often as a real worker does, but its pages
-//! are generated.
+//! Simulates a live crawl's worker, with generated pages.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -32,9 +31,9 @@ const INTERVALS: [(Call, Duration); 7] = [
     (Call::Due, Duration::from_secs(10)),
     (Call::Blocklist, Duration::from_secs(10)),
 ];
-/// With more live workers than this, each worker leases slots and reads ordinary links less often.
-/// The interval grows with the number of workers, up to [`MAX_BACKOFF`] times. Both constants are
-/// copied from crates/crawl/crawler/src/scheduler/state.rs.
+/// With more live workers than this, each worker leases slots and reads ordinary links less often,
+/// by up to [`MAX_BACKOFF`] times. Both constants are copied from
+/// crates/crawl/crawler/src/scheduler/state.rs.
 const WORKERS_WITHOUT_BACKOFF: u32 = 40;
 const MAX_BACKOFF: u32 = 5;
 const TICK: Duration = Duration::from_millis(100);
@@ -55,17 +54,13 @@ enum Call {
     Blocklist,
 }
 
-/// How fast a slot is crawled, and how many new links each page contains.
 pub(crate) struct CrawlPace {
     pub(crate) pages_per_slot: f64,
     pub(crate) checkpoint: Duration,
-    /// New URLs per page on the page's own host.
     pub(crate) own_links: u32,
-    /// New URLs per page on other hosts.
     pub(crate) links_elsewhere: u32,
 }
 
-/// All hosts in the benchmark, grouped by slot. Each host is its own site.
 pub(crate) struct Graph {
     hosts: Vec<String>,
     by_slot: HashMap<i16, Vec<u32>>,
@@ -84,14 +79,12 @@ impl Graph {
     }
 }
 
-/// A host's state in memory.
 struct Host {
     state: HostState,
     site: SiteUsage,
     used: Instant,
 }
 
-/// A leased slot, with all changes since its last checkpoint.
 struct Slot {
     lease: SlotLease,
     number: i64,
@@ -120,10 +113,8 @@ struct Worker {
     random: u64,
 }
 
-/// Pause between the starts of two workers.
 pub(crate) const START_PAUSE: Duration = Duration::from_millis(150);
 
-/// Runs the worker until the fleet stops. Returns the slots that the worker holds at that time.
 pub(crate) async fn work(fleet: Arc<Fleet>, number: u32) -> Vec<i16> {
     tokio::time::sleep(START_PAUSE * number).await;
     let coordinator = Coordinator::connect(&fleet.url, &ConnectSettings::default()).await.unwrap();
@@ -266,7 +257,6 @@ impl Worker {
         self.fleet.timings.note("load_due_hosts", begun);
     }
 
-    /// Reads the links that other slots sent, loads their hosts if necessary, and merges the links.
     async fn read_links(&mut self, lane: LinkLane) {
         let readers: Vec<_> =
             self.slots.iter().map(|(slot, held)| (*slot, held.lease.cursors.clone())).collect();
@@ -317,8 +307,6 @@ impl Worker {
         held.changed.insert(number);
     }
 
-    /// Loads a host that is not in memory, or that a real worker would have dropped because it was
-    /// not used for long.
     async fn remember(&mut self, slot: i16, number: u32) {
         let Some(held) = self.slots.get_mut(&slot) else { return };
         if let Some(host) = held.hosts.get_mut(&number)
@@ -339,7 +327,6 @@ impl Worker {
         held.hosts.insert(number, host);
     }
 
-    /// Visits as many pages in each slot as its pace allows.
     async fn visit(&mut self, passed: Duration) {
         let slots: Vec<i16> = self.slots.keys().copied().collect();
         for slot in slots {
@@ -389,7 +376,6 @@ impl Worker {
         fleet.pages.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns a number that another worker is unlikely to draw.
     fn random(&mut self) -> u64 {
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
         self.random >> 24
@@ -444,7 +430,6 @@ impl Worker {
     }
 }
 
-/// Returns links as rows, grouped by slot group.
 fn link_rows(crawl: i32, links: &[Link]) -> Vec<LinksRow> {
     let mut groups: BTreeMap<i16, (u16, Vec<Link>)> = BTreeMap::new();
     for link in links {

@@ -1,5 +1,5 @@
-//! Drains a queue of no-op jobs with several processes. Our queue and the peer's take turns on the
-//! same server.
+//! Drains a queue of no-op jobs with several processes, alternately with our queue and the peer on
+//! the same server.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -62,7 +62,6 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Drains `jobs` jobs in a new database, audits the result, and returns the measurements.
 async fn drain(
     server: &Server,
     jobs: u32,
@@ -74,8 +73,8 @@ async fn drain(
     let owner = server.migrated("ours").await;
     let scan = start_sharded(&owner, 1, 300_000).await;
     let begun = Instant::now();
-    // We use the search stage, because completing a search job enqueues no other job. When the
-    // stage ends, it opens the publish stage.
+    // Completing a search job enqueues no other job. When the stage ends, it opens the publish
+    // stage.
     server.sql("ours", &format!("select coordinator.open_stage({scan}, 'search', {jobs})"));
     let enqueued = begun.elapsed();
     server.sql("ours", "analyze everytab.jobs");
@@ -143,7 +142,6 @@ fn drainer(url: &str, mode: LeaseMode) -> Child {
         .unwrap()
 }
 
-/// Panics unless each job was completed once, the counters are zero, and one publish job exists.
 fn audit(server: &Server, scan: i32, jobs: u32) {
     let sql = format!(
         "select (select count(*) from everytab.job_results where kind = 'search'),

@@ -1,5 +1,5 @@
-//! A client process of the benchmark `drain`. It leases and completes no-op jobs until its stdin is
-//! closed.
+//! A client process of the benchmark `drain`, which leases and completes no-op jobs until its stdin
+//! is closed.
 
 use std::{
     io::Read as _,
@@ -25,15 +25,11 @@ const BATCH: usize = 500;
 /// Batches that one process completes concurrently, so that Postgres never waits for the client.
 const BATCHES: usize = 3;
 
-/// How jobs are leased and completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseMode {
     /// Like a worker: leases a job when a permit is free, and completes it by a separate call.
-    /// Concurrent completions in one process share a transaction (group commit).
     Single,
-    /// Each job has its own lease call and its own transaction for the completion.
     Alone,
-    /// One call leases many jobs, and one transaction completes them all.
     Batched,
 }
 
@@ -74,7 +70,7 @@ pub(crate) async fn run(url: &str, mode: LeaseMode) {
         LeaseMode::Single => drop(tokio::spawn(one_by_one(coordinator, worker_id))),
         LeaseMode::Alone => {
             for _ in 0..CONNECTIONS {
-                // Each task has its own client, so that two completions never share a transaction.
+                // With its own client, a task never shares a transaction.
                 let settings = ConnectSettings { max_connections: 1, ..settings.clone() };
                 let coordinator = Coordinator::connect(url, &settings).await.unwrap();
                 tokio::spawn(alone(coordinator, worker_id.clone()));
@@ -87,7 +83,7 @@ pub(crate) async fn run(url: &str, mode: LeaseMode) {
     std::process::exit(0);
 }
 
-/// Leases by incremental scans. If one finds nothing, uses a full scan.
+/// Uses a full scan if an incremental scan finds nothing.
 struct Leaser {
     coordinator: Coordinator,
     worker_id: String,
@@ -124,8 +120,6 @@ async fn in_batches(coordinator: Coordinator, session: Client, worker_id: String
     }
 }
 
-/// Leases like a worker's loop, with one call for all free permits. Each job is completed by a
-/// separate call and then returns its permit.
 async fn one_by_one(coordinator: Coordinator, worker_id: String) {
     let permits = Arc::new(Semaphore::new(CONCURRENCY));
     let mut leaser = Leaser::new(coordinator.clone(), worker_id);
@@ -159,7 +153,6 @@ async fn complete(coordinator: &Coordinator, lease: Lease) {
     assert_eq!(completion.unwrap(), Completion::Recorded);
 }
 
-/// Returns the time until which a completion may be retried.
 fn deadline() -> Instant {
     Instant::now() + Duration::from_secs(60)
 }

@@ -1,10 +1,8 @@
-//! Simulates the queue traffic of 200 workers in a six-hour scan with 30 million hosts. Postgres
-//! runs on one core, and the workers run on the other.
+//! Simulates the queue traffic of 200 workers in a six-hour scan with 30 million hosts, with
+//! Postgres on one core and the workers on the other.
 //!
-//! The benchmark starts a scan with 25,000 shards and completes enough jobs so that jobs of every
-//! kind are ready. Then each simulated worker leases, loads, renews and completes jobs like a real
-//! worker, with outputs of realistic size. Instead of working, a job waits, so that the scan would
-//! take six hours.
+//! Each simulated worker leases, loads, renews and completes jobs like a real worker, with outputs
+//! of realistic size, but its jobs only wait.
 
 use std::{
     sync::{
@@ -27,7 +25,6 @@ use crate::{
 
 /// Number of shards for 30 million hosts.
 const SHARDS: u32 = 25_000;
-/// Duration of the simulated scan.
 const SCAN: Duration = Duration::from_secs(6 * 3_600);
 const LEASE_MS: i32 = 300_000;
 
@@ -80,7 +77,6 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Completes enough warc and icon jobs so that jobs of each kind are ready for the whole fleet.
 async fn complete_first_jobs(server: &Server, pace: &Pace, workers: u32) {
     let bundles = pace.leases(workers, JobKind::BundleShard) * 5 / 4 + 50;
     let icons = pace.leases(workers, JobKind::Icon) * 9 / 8 + 50;
@@ -115,7 +111,6 @@ async fn complete_first_jobs(server: &Server, pace: &Pace, workers: u32) {
     }
 }
 
-/// Waits up to two minutes until the fleet holds nearly as many leases as it has permits.
 async fn wait_until_all_lease(server: &Server, pace: &Pace, workers: u32) {
     let wanted: u32 = Pace::KINDS.iter().map(|kind| pace.leases(workers, *kind)).sum();
     let sql = "select count(*) from everytab.jobs where state = 'leased'";
@@ -130,7 +125,6 @@ async fn wait_until_all_lease(server: &Server, pace: &Pace, workers: u32) {
     }
 }
 
-/// The tables' counts and sizes at one time.
 struct Counts {
     completed: i64,
     icons: i64,
@@ -231,7 +225,6 @@ fn report(
     );
 }
 
-/// Reports the statements that Postgres logged as slow.
 fn slow_statements(log: &str) {
     let slow: Vec<&str> = log.lines().filter(|line| line.contains("duration: ")).collect();
     let vacuums = log.lines().filter(|line| line.contains("automatic vacuum of")).count();

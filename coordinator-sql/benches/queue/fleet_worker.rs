@@ -1,5 +1,4 @@
-//! Simulates a scan's worker. It leases, loads, renews and completes jobs like a real worker, but
-//! the jobs only wait.
+//! Simulates a scan's worker, whose jobs only wait.
 
 use std::{
     collections::HashMap,
@@ -21,12 +20,10 @@ use crate::{samples, server::digests, timings::Timings};
 /// Pause of an idle worker before its next lease call, doubled up to [`MAX_IDLE`], as in
 /// `crates/scan/runner/src/worker.rs`.
 const MIN_IDLE: Duration = Duration::from_millis(200);
-/// Maximum pause of an idle worker before its next lease call.
 const MAX_IDLE: Duration = Duration::from_secs(5);
 /// Lease calls with a cursor between two full scans, as in `crates/scan/runner/src/worker.rs`.
 const INCREMENTAL_SCANS: u32 = 20;
 
-/// The duration of jobs, chosen so that the scan takes the configured time.
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
     seconds_per_permit: f64,
@@ -39,7 +36,6 @@ impl Pace {
         Self { seconds_per_permit: scan.as_secs_f64() / f64::from(shards) * f64::from(workers) }
     }
 
-    /// Returns how many jobs of a kind a worker performs concurrently.
     fn permits(kind: JobKind) -> u32 {
         match kind {
             JobKind::Warc => 2,
@@ -48,7 +44,6 @@ impl Pace {
         }
     }
 
-    /// Returns how many leases of a kind the whole fleet holds.
     pub(crate) fn leases(&self, workers: u32, kind: JobKind) -> u32 {
         workers * Self::permits(kind)
     }
@@ -68,8 +63,7 @@ struct Worker {
     held: Arc<Mutex<HashMap<Fence, Instant>>>,
     running: JoinSet<JobKind>,
     busy: HashMap<JobKind, u32>,
-    /// Number of jobs started so far. A worker's first jobs are shorter, as if they had started
-    /// earlier.
+    /// A worker's first jobs are shorter, as if they had started earlier.
     begun: HashMap<JobKind, u32>,
 }
 
@@ -153,8 +147,6 @@ impl Worker {
         let begun = self.begun.entry(kind).or_default();
         *begun += 1;
         let is_first = *begun <= Pace::permits(kind);
-        // A job takes between 0.9 and 1.1 of this duration. The first jobs take a random part of
-        // it.
         let share = if is_first { random_share() } else { 0.9 + random_share() / 5.0 };
         let takes = self.pace.job(kind).mul_f64(share);
         self.held().insert(lease.fence, Instant::now());
@@ -205,14 +197,12 @@ async fn load(coordinator: &Coordinator, kind: JobKind, scan: i32, part: i32) ->
     Ok(())
 }
 
-/// Renews all of a worker's leases when a third of one lease's time has passed.
 async fn renew_forever(
     coordinator: Coordinator,
     worker_id: String,
     held: Arc<Mutex<HashMap<Fence, Instant>>>,
     timings: Arc<Timings>,
 ) {
-    // A third of the lease time, which is 300 s.
     let third = Duration::from_secs(100);
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -236,7 +226,6 @@ async fn renew_forever(
     }
 }
 
-/// Returns a random number between 0 and 1.
 fn random_share() -> f64 {
     f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
 }

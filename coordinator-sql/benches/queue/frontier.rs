@@ -1,8 +1,4 @@
 //! Measures the database cost of live crawls, per known URL and per fetch.
-//!
-//! Each host learns new URLs in a hundred checkpoints and captures half of them. The chunks are
-//! made by the real frontier code. Every fourth known URL is also sent as a link to another slot.
-//! Each URL has links to four others.
 
 use std::time::{Duration, Instant};
 
@@ -24,24 +20,18 @@ use crate::{
     setting,
 };
 
-/// Checkpoints per host.
 const CHECKPOINTS: u32 = 100;
-/// New URLs per host and checkpoint.
 const NEW_URLS: u32 = 20;
 /// Number of URLs that share one referrer.
 const URLS_A_REFERRER: u32 = 4;
-/// Hosts per checkpoint.
 const HOSTS: u32 = 64;
-/// Fetches per checkpoint.
 const FETCHES: u32 = 300;
 /// Renew the leases this often, because they expire after 30 s.
 const RENEW_AFTER: Duration = Duration::from_secs(5);
 const WORKER: &str = "bench";
-/// A worker ID of realistic length.
 const WORKER_ID: &str = "0b2f3c4e-5d6a-4b7c-8d9e-0f1a2b3c4d5e";
 const CRAWL: &str = "LIVE-20261124000000-00000000";
 
-/// A worker with leased slots, and each slot's last checkpoint number.
 struct Bench {
     coordinator: Coordinator,
     crawl: i32,
@@ -87,7 +77,6 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Starts a crawl with default settings and returns its ID.
 pub(crate) async fn start_crawl(owner: &Coordinator) -> i32 {
     let new = NewCrawl {
         id: Uuid::new_v4(),
@@ -102,8 +91,6 @@ pub(crate) async fn start_crawl(owner: &Coordinator) -> i32 {
     owner.start_crawl(&new).await.unwrap()
 }
 
-/// Prints the cost per item since `before`, for `amount` items. Stored bytes are counted in the
-/// tables whose names match `tables`.
 fn report(what: &str, server: &Server, before: &Usage, begun: Instant, amount: u64, tables: &str) {
     let used = server.used_since(before);
     let size = format!(
@@ -131,7 +118,6 @@ impl Bench {
         Self { coordinator, crawl, fences, numbers, renewed: Instant::now() }
     }
 
-    /// Adds URLs to a slot's hosts and records them in checkpoints.
     async fn learn(&mut self, turn: u32) {
         let rules = Rules { scope: "any".parse().unwrap(), ..Rules::default() };
         let name = |host: u32| format!("www.{}-{turn}.example", word(host + turn * 7));
@@ -167,7 +153,6 @@ impl Bench {
         }
     }
 
-    /// Records one checkpoint that contains only fetches.
     async fn fetch(&mut self, turn: u32) {
         let rows = (0..FETCHES).map(|n| fetch_row(self.crawl, turn, n)).collect();
         let captured = i64::from(FETCHES);
@@ -211,7 +196,6 @@ impl Bench {
     }
 }
 
-/// Returns a path segment of realistic length.
 fn word(number: u32) -> String {
     const PARTS: [&str; 16] = [
         "news", "shop", "blog", "item", "about", "garden", "recipe", "music", "city", "travel",
@@ -230,7 +214,6 @@ pub(crate) fn link(host: &str, number: u32) -> Link {
     Link { via, ..Link::submitted(url, false, 0) }
 }
 
-/// Packs a host's changes into a chunk for the next checkpoint.
 pub(crate) fn chunk(crawl: i32, host_hash: u64, state: &mut HostState) -> Option<ChunkRow> {
     let packed = state.pack(never_paused)?;
     let number = |value: u64| i32::try_from(value).unwrap();
@@ -246,7 +229,6 @@ pub(crate) fn chunk(crawl: i32, host_hash: u64, state: &mut HostState) -> Option
     })
 }
 
-/// Spreads links over rows for all 16 slot groups.
 fn rows_of(crawl: i32, links: &[Link]) -> Vec<LinksRow> {
     let of_a_group = links.len().div_ceil(16).max(1);
     let rows = links.chunks(of_a_group).zip(0_i16..).flat_map(|(links, slot_group)| {

@@ -32,7 +32,6 @@ const READ_ALL: &str = "
             execute format('lock table %s in access share mode', t);
         end loop;
     end $$";
-/// The operators' calls that are measured.
 const CALLS: [&str; 9] = [
     "none",
     "snapshot",
@@ -45,7 +44,6 @@ const CALLS: [&str; 9] = [
     "scan drop",
 ];
 
-/// Maximum duration of each worker call since the last reading.
 type Longest = Rc<RefCell<BTreeMap<&'static str, Duration>>>;
 
 pub(crate) async fn run() {
@@ -123,7 +121,6 @@ async fn start(owner: &Coordinator, files: usize) -> i32 {
     owner.start_scan(&scan).await.unwrap()
 }
 
-/// Runs one of [`CALLS`].
 async fn operate(owner: &Coordinator, call: &str, dropped: i32) {
     match call {
         "none" => {}
@@ -151,7 +148,6 @@ async fn operate(owner: &Coordinator, call: &str, dropped: i32) {
     }
 }
 
-/// Leases, renews, loads and completes jobs in a loop. Records the maximum duration of each call.
 async fn work(url: String, loaded: i32, longest: Longest) {
     let (session, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
     tokio::task::spawn_local(async move { drop(connection.await) });

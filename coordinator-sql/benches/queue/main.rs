@@ -1,12 +1,8 @@
-//! Benchmarks for the queue and for live crawls. `drain` compares the queue with a peer, `rows`
-//! records rows, `fleet` simulates workers, `whole-scan` times the transactions that affect a whole
-//! scan, `locks` measures how long operators make workers wait, `frontier` measures the cost of
-//! live crawls, and `crawl-fleet` simulates workers of live crawls.
+//! Benchmarks for the queue and for live crawls.
 //!
-//! All benchmarks call the product's own functions on a private, durable Postgres that is removed
-//! afterwards. Measurements are printed to stdout, one JSON object per line. Messages go to stderr.
-//! Each run is audited, and prints no figures if the audit fails. Settings are environment
-//! variables, which docs/benchmarks.md lists.
+//! They call the product's own functions on a private, durable Postgres. Measurements are printed
+//! to stdout, one JSON object per line. Each run is audited, and prints no figures if the audit
+//! fails. Settings are environment variables, which docs/benchmarks.md lists.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -54,18 +50,15 @@ fn main() {
     });
 }
 
-/// Reads a setting from the environment, or returns its default.
 fn setting<T: FromStr>(name: &str, otherwise: T) -> T {
     let Ok(text) = env::var(name) else { return otherwise };
     text.parse().unwrap_or_else(|_| panic!("{name}={text} cannot be read"))
 }
 
-/// Prints one measurement.
 fn say(what: &str, figures: &Value) {
     println!("{}", json!({"what": what, "figures": figures}));
 }
 
-/// Returns the median of the values, or 0 if there are none.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The peer with which `drain` compares the queue. This is graphile-worker, if the directory
+//! The peer with which `drain` compares the queue: graphile-worker, if the directory
 //! `EVERYTAB_PEERS` contains its program.
 
 use std::{
@@ -12,11 +12,9 @@ use serde_json::Value;
 
 use crate::server::Server;
 
-/// The peer's program, installed in a temporary directory.
 pub(crate) struct Peer(tempfile::TempDir);
 
 impl Peer {
-    /// Installs the peer with npm. If this fails, prints the reason and returns `None`.
     pub(crate) fn install() -> Option<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
         let peers = std::env::var_os("EVERYTAB_PEERS")
@@ -42,7 +40,6 @@ impl Peer {
         Some(Self(folder))
     }
 
-    /// Drains `jobs` jobs in the peer's own database, and returns the peer's output.
     pub(crate) fn drain(&self, server: &Server, jobs: u32, processes: u32, batched: bool) -> Value {
         server.sql("postgres", "drop database if exists peer with (force)");
         server.sql("postgres", "create database peer");

@@ -56,7 +56,6 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Leases and completes jobs until there are none. Returns the maximum duration of a completion.
 async fn record(url: Arc<str>, client: u32) -> Duration {
     let coordinator = Coordinator::connect(&url, &ConnectSettings::default()).await.unwrap();
     let worker_id = format!("client-{client}");

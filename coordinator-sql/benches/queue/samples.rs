@@ -1,18 +1,16 @@
 //! Generates rows with the sizes that a scan of the web records.
 //!
 //! The sizes are averages from a crawl's home pages: titles have 45 bytes, each page has 3.7
-//! candidates with 80 bytes and their declared types and sizes, and URLs have 60 to 80 bytes. The
-//! hashes are pseudo-random, so that they do not compress.
+//! candidates with 80 bytes, and URLs have 60 to 80 bytes. The hashes are pseudo-random, so that
+//! they do not compress.
 
 use everytab_coordinator::{BundleRow, IconRow, JobKind, Output, PageRow};
 use serde_json::{Value, json};
 
-/// Hosts per shard.
 pub(crate) const PAGES: i32 = 1_200;
 /// Icons per shard: 3.7 for each host.
 pub(crate) const ICONS: i32 = 4_440;
 
-/// Returns a realistic output for a shard's job.
 pub(crate) fn output(kind: JobKind, shard: i32) -> Output {
     match kind {
         JobKind::Warc => Output::Pages((0..PAGES).map(|n| page(shard, n)).collect()),
@@ -29,7 +27,6 @@ pub(crate) fn output(kind: JobKind, shard: i32) -> Output {
     }
 }
 
-/// Returns statistics with as many fields as those of a real job.
 pub(crate) fn stats() -> Value {
     let names = ["ok", "dns", "timeout", "refused", "reset", "http_4xx", "http_5xx", "not_image"];
     let outcomes: serde_json::Map<String, Value> =
@@ -40,12 +37,10 @@ pub(crate) fn stats() -> Value {
            "milliseconds": {"load": 21, "run": 61_202}})
 }
 
-/// Returns a completion's minimal statistics, for a job that found this many hosts.
 pub(crate) fn least_stats(hosts: u64) -> Value {
     json!({"inputs": {}, "outcomes": {}, "counts": {"hosts": hosts}})
 }
 
-/// Returns a shard's `n`-th icon.
 pub(crate) fn icon(shard: i32, n: i32) -> IconRow {
     let digest = digest(shard, n);
     let hex = hex(&digest, 6);

@@ -1,5 +1,5 @@
-//! Runs the Postgres server that a benchmark measures. The server is private and durable. This
-//! module also reads its CPU time and its log.
+//! Runs the private, durable Postgres server that a benchmark measures, and reads its CPU time and
+//! its log.
 
 use std::{
     fs,
@@ -17,18 +17,15 @@ use uuid::Uuid;
 
 use crate::samples;
 
-/// Digests for the benchmarks' scans.
 pub(crate) fn digests() -> Digests {
     Digests { encoder: "encoder".into() }
 }
 
-/// A durable server. Its directory is next to the program file, so that it is on a disk and not in
-/// memory.
+/// The server's directory is next to the program file, so that it is on a disk and not in memory.
 pub(crate) struct Server {
     postgres: Option<PrivatePostgres>,
 }
 
-/// The server's total resource usage since its start.
 pub(crate) struct Usage {
     at: Instant,
     processor: Duration,
@@ -36,7 +33,6 @@ pub(crate) struct Usage {
     commits: i64,
 }
 
-/// The server's resource usage between two readings.
 pub(crate) struct Used {
     pub(crate) elapsed: Duration,
     pub(crate) cores: f64,
@@ -72,12 +68,10 @@ impl Server {
         text.parse().unwrap_or_else(|_| panic!("{sql}: {text}"))
     }
 
-    /// Reads the server's log.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.postgres().log_file()).unwrap()
     }
 
-    /// Opens a session as the owner. It ends when the client is dropped.
     pub(crate) async fn session(&self, database: &str) -> Client {
         let url = self.url(database, ADMIN_USER);
         let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
@@ -85,7 +79,6 @@ impl Server {
         client
     }
 
-    /// Creates a database, migrates it, and connects to it as the owner.
     pub(crate) async fn migrated(&self, database: &str) -> Coordinator {
         self.sql("postgres", &format!("create database {database}"));
         let url = self.url(database, ADMIN_USER);
@@ -94,8 +87,6 @@ impl Server {
         owner
     }
 
-    /// Returns how many transactions per second two clients execute if they run `select 1`. This
-    /// number is lower if other processes use the CPU.
     fn calibrate(&self) -> f64 {
         let url = self.url("postgres", ADMIN_USER);
         let script = std::env::temp_dir().join(format!("everytab-select-1-{}", process::id()));
@@ -119,8 +110,6 @@ impl Server {
         json!({"select_1_per_s": self.calibrate().round(), "commit_ms": self.commit_ms()})
     }
 
-    /// Returns how many milliseconds one client needs for a commit, including the wait for the
-    /// disk.
     fn commit_ms(&self) -> f64 {
         self.sql("postgres", "create table if not exists committed (n integer)");
         let sql = "do $$ begin for n in 1..500 loop insert into committed values (n); commit; \
@@ -151,8 +140,7 @@ impl Server {
         }
     }
 
-    /// Binds all the server's processes to one core. Processes that the server starts later inherit
-    /// this.
+    /// Binds all the server's processes to one core, which processes that start later inherit.
     pub(crate) fn pin(&self, core: &str) {
         for pid in with_children(self.postgres().pid()) {
             pin(pid, core);
@@ -174,16 +162,14 @@ impl Drop for Server {
     }
 }
 
-/// Binds all of a process's threads to a core.
 pub(crate) fn pin(pid: u32, core: &str) {
     let done = Command::new("taskset").args(["-acp", core, &pid.to_string()]).output().unwrap();
-    // The server process may have exited by now.
+    // The process may have exited by now.
     if !done.status.success() {
         eprintln!("taskset: {}", String::from_utf8_lossy(&done.stderr).trim());
     }
 }
 
-/// Returns the ids of a process and its children.
 fn with_children(parent: u32) -> Vec<u32> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -209,13 +195,11 @@ fn stat(pid: u32) -> Option<Stat> {
     })
 }
 
-/// Returns this process's CPU time.
 pub(crate) fn own_processor_time() -> Duration {
     let ticks = stat(process::id()).map_or(0, |stat| stat.own_ticks);
     Duration::from_millis(ticks * 10)
 }
 
-/// Returns the CPU time that all server processes have used, including those that have exited.
 fn processor_time(postmaster: u32) -> Duration {
     let ticks: u64 = with_children(postmaster)
         .into_iter()
@@ -228,7 +212,6 @@ fn processor_time(postmaster: u32) -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// Starts a scan and completes its only index job, so that the scan has this number of shards.
 pub(crate) async fn start_sharded(owner: &Coordinator, shards: u32, lease_ms: i32) -> i32 {
     let scan = NewScan {
         scan_id: Uuid::new_v4(),

@@ -8,7 +8,6 @@ use std::{
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// The durations of all calls since the last reset.
 #[derive(Default)]
 pub(crate) struct Timings(Mutex<BTreeMap<&'static str, Vec<Duration>>>);
 

@@ -1,5 +1,5 @@
-//! Measures transactions that affect a whole scan with 30 million hosts. Other transactions may
-//! wait for their locks this long.
+//! Measures transactions that affect a whole scan with 30 million hosts, because other transactions
+//! may wait for their locks this long.
 
 use std::time::Instant;
 
@@ -47,7 +47,6 @@ pub(crate) async fn run() {
     for kind in [JobKind::Warc, JobKind::Icon, JobKind::BundleShard] {
         complete_all(&owner, &session, kind, shards as usize, 0).await;
     }
-    // Insert one icon per shard, with an outcome that can be retried.
     server.sql(
         "ours",
         &format!(
@@ -79,12 +78,10 @@ pub(crate) async fn run() {
     server.end();
 }
 
-/// Prints a transaction's duration.
 fn report(what: &str, begun: Instant) {
     say("transaction", &json!({"name": what, "ms": begun.elapsed().as_millis()}));
 }
 
-/// Leases and completes `jobs` jobs of one kind, each with `hosts` hosts in its statistics.
 async fn complete_all(
     owner: &Coordinator,
     session: &Client,
@@ -104,7 +101,6 @@ async fn complete_all(
     }
 }
 
-/// Returns the time until which a completion may be retried.
 fn deadline() -> Instant {
     Instant::now() + std::time::Duration::from_secs(60)
 }

@@ -1,6 +1,5 @@
--- Adds URLs to a key's crawl that failed in the crawl that it repeats. Unlike api.add_links
--- this charges one request for any number of URLs, because the service itself has read them
--- from the database. Returns false if the crawl has ended.
+-- Charges one request for any number of URLs, because the service has read them from the
+-- database. Returns false if the crawl has ended.
 create or replace function api.add_failed(
     p_key text, p_secret bytea, p_id uuid, p_is_last boolean,
     p_links everytab.link_row[])

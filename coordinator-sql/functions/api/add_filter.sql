@@ -1,6 +1,5 @@
--- Adds a key's filter. Only the operator may name a classifier, because this is a program that
--- runs on the workers' hosts. With an idempotency key the request is performed once, and a
--- repetition gets the same response.
+-- Only the operator may name a classifier, because a classifier is a program that runs on the
+-- workers' hosts.
 create or replace function api.add_filter(
     p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text,
     p_body jsonb)

@@ -1,6 +1,4 @@
--- Adds URLs to a key's crawl, or to its standing crawl if p_id is null. Adds either all URLs or
--- none. With an idempotency key the request is performed once, and a repetition gets the same
--- response.
+-- Adds all URLs or none; p_id is null for the standing crawl.
 create or replace function api.add_links(
     p_key text, p_secret bytea, p_name text, p_request bytea, p_id uuid, p_store text,
     p_settings jsonb, p_is_last boolean, p_links everytab.link_row[],

@@ -1,4 +1,3 @@
--- Adds rules that a key's crawls obey in addition to a site's robots.txt.
 create or replace function api.add_robots(
     p_key text, p_secret bytea, p_id uuid, p_site text, p_user_agent text, p_rules text,
     p_delay_ms integer)

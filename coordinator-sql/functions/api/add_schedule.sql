@@ -1,5 +1,3 @@
--- Adds a key's schedule, like coordinator.add_schedule. With an idempotency key the request is
--- performed once, and a repetition gets the same response.
 create or replace function api.add_schedule(
     p_key text, p_secret bytea, p_request_name text, p_request bytea, p_id uuid, p_name text,
     p_every_s integer, p_first_at timestamptz, p_at_s integer, p_weekdays smallint, p_store text,

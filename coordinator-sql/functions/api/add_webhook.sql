@@ -1,4 +1,3 @@
--- Adds a key's webhook. p_signing is the secret that signs this webhook's events.
 create or replace function api.add_webhook(
     p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text,
     p_signing bytea)

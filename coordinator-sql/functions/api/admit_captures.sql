@@ -1,6 +1,5 @@
--- Returns the array positions (from 1) of the captures that a key may read. A capture must
--- belong to one of the key's crawls, have a stored record and not be forgotten, and its host
--- must not be blocked. This charges one request per capture.
+-- Returns the array positions (from 1) of the captures that a key may read. Charges one request
+-- per capture.
 create or replace function api.admit_captures(
     p_key text, p_secret bytea, p_crawls integer[], p_hosts bigint[], p_urls bigint[])
 returns table (number bigint)

@@ -1,11 +1,10 @@
--- Checks a key before a request that will charge the key itself. Returns true if this
--- idempotency key already has a response, which will be sent again.
+-- Returns true if this idempotency key already has a response.
 create or replace function api.admit_named(
     p_key text, p_secret bytea, p_name text, p_request bytea)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- An hour less than in find_answer, so that a response found here does not expire before it
-    -- is used.
+    -- Less than in find_answer, so that a response found here does not expire before it is
+    -- used.
     kept_for constant interval := interval '23 hours';
 begin
     perform api.check_reader(p_key, p_secret, 0);

@@ -1,4 +1,3 @@
--- Adds the next version of a key's filter.
 create or replace function api.change_filter(
     p_key text, p_secret bytea, p_id uuid, p_body jsonb)
 returns table (id uuid, owner text, name text, version integer, body jsonb,

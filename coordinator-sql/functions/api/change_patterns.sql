@@ -1,5 +1,3 @@
--- Changes the includes and excludes for a key's open crawl, like coordinator.change_patterns.
--- Returns the result changed, unchanged or moved.
 create or replace function api.change_patterns(
     p_key text, p_secret bytea, p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$

@@ -1,6 +1,4 @@
--- Changes a key's webhook. Null arguments leave a value unchanged, and an empty description
--- removes the description. If a webhook is enabled again or gets another URL, its failures are
--- reset. If it is disabled, its events are deleted.
+-- Null arguments leave a value unchanged, and an empty description removes the description.
 create or replace function api.change_webhook(
     p_key text, p_secret bytea, p_id uuid, p_url text, p_events text[], p_description text,
     p_enabled boolean)

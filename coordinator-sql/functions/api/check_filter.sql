@@ -1,5 +1,5 @@
--- Rejects a filter that names a classifier, because this is a program that runs on the workers'
--- hosts.
+-- Rejects a filter that is not an object or that names a classifier, because a classifier is a
+-- program that runs on the workers' hosts.
 create or replace function api.check_filter(p_body jsonb)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin

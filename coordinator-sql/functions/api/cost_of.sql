@@ -1,4 +1,3 @@
--- Returns the cost of a request that submits this many URLs.
 create or replace function api.cost_of(p_urls bigint)
 returns double precision language sql immutable as $$
     -- Limit urls_a_request = 100: checking and packing this many takes as long as another

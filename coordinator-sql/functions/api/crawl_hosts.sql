@@ -1,5 +1,3 @@
--- Returns hosts with due URLs in a key's crawl, ordered by due time, after the position
--- p_after_due and p_after_host.
 create or replace function api.crawl_hosts(
     p_key text, p_secret bytea, p_id uuid, p_limit integer, p_after_due timestamptz,
     p_after_host bigint)

@@ -1,5 +1,5 @@
--- Returns the states of several keys' crawls, by their array position from 1. There is no row
--- if the key is invalid or the crawl belongs to another key.
+-- Returns states by their array position from 1, and omits a crawl if its key is invalid or
+-- another key owns it.
 create or replace function api.crawl_states(p_keys text[], p_secrets bytea[], p_ids uuid[])
 returns table (number bigint, state text, ended_by text)
 language sql stable security definer set search_path = everytab, pg_temp as $$

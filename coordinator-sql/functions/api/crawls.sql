@@ -1,5 +1,5 @@
--- Returns a key's crawls with their sums, newest first: the one with p_id and its pattern
--- versions, or those with a number below p_before.
+-- Returns the crawl with p_id and its pattern versions, or crawls with a number below p_before,
+-- newest first.
 create or replace function api.crawls(
     p_key text, p_secret bytea, p_id uuid, p_limit integer, p_before integer)
 returns table (crawl integer, id uuid, name text, owner text, state text, ended_by text,

@@ -1,7 +1,4 @@
--- Returns a URL in a crawl, with its fetch if there is one. A URL without a fetch is due, or
--- was left when the crawl ended. If the crawl's stores are divided by slots, this returns the
--- store for the fetch's slot. For a forgotten URL, the page's title, redirect target and digest
--- are omitted.
+-- If the crawl's stores are divided by slots, this returns the store for the fetch's slot.
 create or replace function api.describe(
     p_crawl everytab.crawls, p_fetch everytab.fetches, p_host bigint, p_url bigint)
 returns everytab.api_fetch language sql stable as $$

@@ -1,4 +1,3 @@
--- Deletes a key's robots.txt override.
 create or replace function api.drop_robots(p_key text, p_secret bytea, p_id uuid)
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,4 +1,4 @@
--- Deletes a key's schedule. Crawls that it started continue.
+-- Crawls that the schedule started continue.
 create or replace function api.drop_schedule(p_key text, p_secret bytea, p_id uuid)
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

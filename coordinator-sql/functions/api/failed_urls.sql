@@ -1,4 +1,3 @@
--- Like coordinator.failed_urls, for a key's crawl that has ended.
 create or replace function api.failed_urls(
     p_key text, p_secret bytea, p_id uuid, p_after text, p_limit integer)
 returns table ("position" text, url text)

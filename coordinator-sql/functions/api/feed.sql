@@ -1,22 +1,15 @@
 -- Returns a page in the feed of a key's crawl: fetches after a position, ordered by epoch,
 -- transaction and number. A position means that the reader has all rows from earlier epochs,
 -- and in its own epoch all rows that are visible in its snapshot. If the new rows do not fit
--- into one page, a pass takes several calls. Its position then also contains a ceiling, which
--- is a later snapshot up to which the pass reads, and the last row that was returned. Rows that
--- a late transaction commits are not visible in the ceiling, which becomes the next snapshot.
--- So these rows are returned in the next pass, and no row is returned twice.
+-- into one page, a pass takes several calls, up to a later snapshot, the ceiling. Rows that a
+-- late transaction commits are not visible in the ceiling, which becomes the next snapshot, so
+-- the next pass returns these rows, and no row is returned twice.
 --
 -- Rows from an earlier epoch were restored from a backup. Their transaction ids come from
--- another server, so these ids are compared only with snapshots from their own epoch. All these
--- rows are committed.
+-- another server and are compared only with snapshots from their own epoch.
 --
--- If p_outcome, p_host or p_status is set, other rows are skipped, and a call may return before
--- it has found a matching row.
---
--- Each row contains the position after it, for a caller that uses only some of the rows.
--- Snapshot and ceiling are set only in the first row of a pass. The last row has no fetch. It
--- contains the next position, whether more rows may follow, and the crawl's state before the
--- rows were read.
+-- Each row contains the position after it. The last row has no fetch and contains the next
+-- position.
 create or replace function api.feed(
     p_key text, p_secret bytea, p_id uuid, p_epoch smallint, p_snapshot text, p_ceiling text,
     p_after_xid bigint, p_after_id bigint, p_limit integer, p_cost integer, p_outcome text,
@@ -24,15 +17,14 @@ create or replace function api.feed(
 returns table (next_epoch smallint, next_snapshot text, next_ceiling text, next_xid bigint,
                next_id bigint, has_more boolean, crawl_state text, fetched everytab.api_fetch)
 language plpgsql security definer set search_path = everytab, pg_temp
--- Without statistics for a new partition, Postgres would read and sort all rows in each call.
--- With sorting disabled, a plan that must sort gets such a high cost estimate that Postgres
--- would compile it, which takes 100 ms per call.
+-- Without statistics for a new partition, Postgres would sort all rows in each call. Without
+-- sorting, the cost estimate is so high that Postgres would compile the plan, which takes 100
+-- ms per call.
 set enable_sort = off set jit = off as $$
 declare
-    -- Maximum rows per page. Such a page has some hundred KB.
+    -- Maximum rows per page, which then has some hundred KB.
     max_rows constant integer := 1000;
-    -- Maximum rows that a call reads to find matching ones. This takes some tens of
-    -- milliseconds.
+    -- Maximum rows that a call reads to find matching ones, in some tens of milliseconds.
     max_looked_at constant integer := 10000;
     nothing_read constant pg_snapshot := '1:1:';
     remaining integer := greatest(1, least(p_limit, max_rows));
@@ -46,8 +38,8 @@ declare
     ceiling pg_snapshot := p_ceiling::pg_snapshot;
     after_xid xid8 := p_after_xid::text::xid8;
     after_id bigint := p_after_id;
-    -- Rows may have been added since an earlier call set this ceiling. If has_more were false,
-    -- a reader of an ended crawl would stop and miss these rows.
+    -- If has_more were false, a reader of an ended crawl would miss rows that were added since
+    -- an earlier call set this ceiling.
     is_ceiling_old boolean := p_ceiling is not null;
     is_in_pass boolean;
     is_first_of_pass boolean;
@@ -62,7 +54,7 @@ begin
     end if;
     loop
         if after_xid = '0' then
-            -- A new pass: all rows below this transaction are visible in the snapshot.
+            -- All rows below this transaction are visible in the snapshot.
             after_xid := pg_snapshot_xmin(snapshot);
             after_id := -1;
         end if;
@@ -98,8 +90,7 @@ begin
             exit when remaining = 0;
         end loop;
         exit when remaining = 0 or rows_left = 0;
-        -- The pass is complete. In an earlier epoch with a ceiling, another pass without a
-        -- ceiling follows.
+        -- In an earlier epoch with a ceiling, another pass without a ceiling follows.
         exit when at_epoch = current_epoch;
         is_ceiling_old := false;
         snapshot := coalesce(ceiling, nothing_read);

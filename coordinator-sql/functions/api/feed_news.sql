@@ -1,5 +1,5 @@
 -- Returns the array positions (from 1) of the feeds that have rows after the given position, or
--- whose crawl has ended. Each position must lie between two passes.
+-- whose crawl has ended.
 create or replace function api.feed_news(
     p_keys text[], p_secrets bytea[], p_ids uuid[], p_epochs smallint[], p_snapshots text[])
 returns table (number bigint)

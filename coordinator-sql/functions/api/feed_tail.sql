@@ -1,6 +1,4 @@
--- Returns the newest fetches in a key's crawl, newest first and at most p_limit. Also returns
--- the position after all rows that are visible now, for a reader that wants only new rows. This
--- has the same columns and the same kind of last row as api.feed.
+-- The last row is as in api.feed, and its position follows all rows that are visible now.
 create or replace function api.feed_tail(
     p_key text, p_secret bytea, p_id uuid, p_limit integer)
 returns table (next_epoch smallint, next_snapshot text, next_ceiling text, next_xid bigint,
@@ -14,7 +12,7 @@ declare
     remaining integer := greatest(1, least(p_limit, max_rows));
     crawl_row crawls;
     current_epoch smallint;
-    -- This is taken before any row is read, so that api.feed returns all later rows.
+    -- Taken before any row is read, so that api.feed returns all later rows.
     ceiling pg_snapshot;
     one record;
 begin

@@ -1,4 +1,3 @@
--- Returns a URL's state in a key's crawl. p_crawl is the crawl's number.
 create or replace function api.fetch_state(
     p_key text, p_secret bytea, p_crawl integer, p_host bigint, p_url bigint)
 returns setof everytab.api_fetch

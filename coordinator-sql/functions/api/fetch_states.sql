@@ -1,10 +1,9 @@
--- Returns URLs' states in several keys' crawls, by their array position from 1. There is no row
--- if the key is invalid or the crawl belongs to another key.
+-- Omits a URL if its key is invalid or another key owns the crawl.
 create or replace function api.fetch_states(
     p_keys text[], p_secrets bytea[], p_crawls integer[], p_hosts bigint[], p_urls bigint[])
 returns table (number bigint, fetched everytab.api_fetch)
 language plpgsql stable security definer set search_path = everytab, pg_temp
--- Planning this takes longer than executing it, and a generic plan suffices.
+-- Planning takes longer than executing, and a generic plan suffices.
 set plan_cache_mode = force_generic_plan as $$
 begin
     return query

@@ -1,5 +1,4 @@
--- Returns the newest version of each imported list. All keys may use these lists. If p_names is
--- set, returns only these.
+-- All keys may use these lists.
 create or replace function api.filter_lists(p_key text, p_secret bytea, p_names text[])
 returns table (name text, version integer, kind text, store text, object text, sha256 bytea,
                entries bigint, bytes bigint, categories jsonb, source text,

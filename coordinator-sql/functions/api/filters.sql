@@ -1,6 +1,4 @@
--- Returns a key's filters, sorted by name: the filter with p_id, or the filters in p_names. If
--- both are null, returns all filters without their bodies, which are large. Raises an error if
--- p_id does not exist.
+-- If p_id and p_names are null, omits the bodies, which are large.
 create or replace function api.filters(
     p_key text, p_secret bytea, p_id uuid, p_names text[])
 returns table (id uuid, owner text, name text, version integer, body jsonb,

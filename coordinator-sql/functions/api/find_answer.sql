@@ -1,6 +1,5 @@
--- Returns the response that the key got in the last 24 hours for this idempotency key. Null if
--- there is none. Raises an error if the request differs from the earlier one. The caller holds
--- the key's usage row, so two requests with one idempotency key run one after another.
+-- Raises an error if the request differs from the earlier one. The caller holds the key's usage
+-- row.
 create or replace function api.find_answer(p_key text, p_name text, p_request bytea)
 returns jsonb language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,6 +1,5 @@
--- Returns a URL's capture with a stored record: the capture nearest to p_at, or the newest.
--- Searches one of the key's crawls, or its newest crawls. Forgotten captures and those on
--- blocked hosts are skipped.
+-- Returns the capture with a stored record that is nearest to p_at, or the newest. Skips
+-- forgotten captures and those on blocked hosts.
 create or replace function api.find_capture(
     p_key text, p_secret bytea, p_crawl uuid, p_host bigint, p_url bigint, p_at timestamptz)
 returns setof everytab.api_fetch

@@ -1,9 +1,7 @@
--- Finds the crawl for a submitted URL. If the key has a capture that is at most p_max_age_s
--- old, the capture's crawl is the result. Otherwise the result is the named crawl, or the key's
--- standing crawl if none is named. is_answered means that the URL is already settled in this
--- crawl. If the URL is settled in the standing crawl and a maximum age is given, the URL is
--- fetched again in a new standing crawl. The caller holds the key's usage row and these crawls'
--- rows.
+-- Finds the crawl for a submitted URL: the crawl with a capture that is at most p_max_age_s
+-- old, otherwise the named or the standing crawl. If the URL is settled in the standing crawl
+-- but its capture is too old, a new standing crawl fetches it again. The caller holds the key's
+-- usage row and these crawls' rows.
 create or replace function api.find_target(
     p_key text, p_store text, p_settings jsonb, p_verdict everytab.api_verdict, p_crawl uuid,
     p_host bigint, p_url bigint, p_max_age_s integer)

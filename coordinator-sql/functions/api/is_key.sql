@@ -1,4 +1,3 @@
--- Returns true if a key is valid and p_secret is its secret's digest.
 create or replace function api.is_key(p_key text, p_secret bytea)
 returns boolean language sql stable as $$
     select exists (select from everytab.api_keys k

@@ -1,4 +1,3 @@
--- Returns whether a URL has reached its final state in a crawl.
 create or replace function api.is_settled(p_crawl integer, p_host bigint, p_url bigint)
 returns boolean language sql stable set search_path = everytab, pg_temp as $$
     select exists (select from fetches f

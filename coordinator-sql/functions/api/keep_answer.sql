@@ -1,4 +1,3 @@
--- Stores a request's response if the client named the request with an idempotency key.
 create or replace function api.keep_answer(
     p_key text, p_name text, p_request bytea, p_answer jsonb)
 returns void language sql set search_path = everytab, pg_temp as $$

@@ -1,5 +1,4 @@
--- Returns the ports that a key's URLs may have. Null if the key is invalid, because the call
--- that submits the URLs reports this.
+-- Null if the key is invalid, because the call that submits the URLs reports this.
 create or replace function api.key_ports(p_key text, p_secret bytea)
 returns integer[] language sql stable security definer set search_path = everytab, pg_temp as $$
     select k.ports from api_keys k

@@ -1,4 +1,4 @@
--- Returns a leaky bucket's level at a later time. If the clock was set back, nothing leaks.
+-- If the clock was set back, nothing leaks.
 create or replace function api.leaked(
     p_level double precision, p_at timestamptz, p_per_second double precision,
     p_now timestamptz)

@@ -1,4 +1,3 @@
--- Returns a key's robots.txt overrides.
 create or replace function api.list_robots(p_key text, p_secret bytea)
 returns setof everytab.robots_overrides
 language plpgsql security definer set search_path = everytab, pg_temp as $$

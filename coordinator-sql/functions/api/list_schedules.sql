@@ -1,5 +1,3 @@
--- Returns a key's schedules ordered by their next time, or only the schedule with p_id if this
--- is not null.
 create or replace function api.list_schedules(p_key text, p_secret bytea, p_id uuid)
 returns table (id uuid, name text, every_s integer, at_s integer, weekdays smallint, store text,
                settings jsonb, seeds bigint, created_at timestamptz, next_at timestamptz,

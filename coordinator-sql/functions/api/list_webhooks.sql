@@ -1,4 +1,3 @@
--- Returns a key's webhooks, oldest first, or only the webhook with p_id if this is not null.
 create or replace function api.list_webhooks(p_key text, p_secret bytea, p_id uuid)
 returns setof everytab.webhook_state
 language plpgsql security definer set search_path = everytab, pg_temp as $$

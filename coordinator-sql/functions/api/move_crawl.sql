@@ -1,5 +1,4 @@
--- Pauses, resumes or cancels a key's crawl. Returns the crawl's state and the reason why it
--- ended. If a quota prevents the crawl from being resumed, raises this quota's error.
+-- If a quota prevents the crawl from being resumed, raises this quota's error.
 create or replace function api.move_crawl(p_key text, p_secret bytea, p_id uuid, p_verb text)
 returns table (state text, ended_by text)
 language plpgsql security definer set search_path = everytab, pg_temp as $$

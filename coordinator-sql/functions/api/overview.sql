@@ -1,18 +1,16 @@
--- Returns the installation's activity for any key: how many workers crawl, how many slots they
--- hold, and the running scans, or otherwise the newest ones, with their stages. If p_crawl is
--- one of the key's crawls, the result includes the pace that politeness allows. The result
--- contains no worker, store, error message or name of a live crawl.
+-- Returns the installation's activity for any key, so the result must not contain a worker, a
+-- store, an error message or a live crawl's name.
 create or replace function api.overview(p_key text, p_secret bytea, p_crawl uuid)
 returns jsonb language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- As share_of_slots has it.
+    -- As in share_of_slots.
     seen_within constant interval := '15 seconds';
     -- Limit scans_shown = 3: one scan may be running, and a person compares it with the ones
     -- before.
     scans_shown constant integer := 3;
-    -- As run_workers has it.
+    -- As in run_workers.
     recent constant interval := '5 minutes';
-    -- Computing a pace reads thousands of hosts. The rest of this call reads some tens of rows.
+    -- Computing a pace reads thousands of hosts, and the rest of this call some tens of rows.
     pace_cost constant integer := 5;
     now_at timestamptz := clock_timestamp();
     own crawls;
@@ -22,7 +20,7 @@ begin
                              1 + case when p_crawl is null then 0 else pace_cost end);
     if p_crawl is not null then
         own := api.own_crawl(p_key, p_crawl);
-        -- A crawl that has ended, perhaps just now, has no pace.
+        -- The crawl may just have ended, and then has no pace.
         select to_jsonb(p) into pace from coordinator.crawl_pace(own.crawl) p
          where p.hosts is not null;
     end if;

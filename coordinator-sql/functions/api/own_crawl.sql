@@ -1,4 +1,4 @@
--- Returns a key's crawl. Raises an error if the crawl belongs to another key.
+-- Returns a key's crawl. Raises not_found if the key does not have it.
 create or replace function api.own_crawl(p_key text, p_id uuid)
 returns everytab.crawls language plpgsql stable set search_path = everytab, pg_temp as $$
 declare

@@ -1,4 +1,3 @@
--- Returns a key's limits and usage.
 create or replace function api.own_key(p_key text, p_secret bytea)
 returns table (key text, name text, created_at timestamptz, revoked_at timestamptz,
                requests_per_second double precision, burst integer, urls_a_day bigint,

@@ -1,5 +1,4 @@
--- Returns a key's webhook and locks its row. Raises an error if the webhook belongs to another
--- key.
+-- Locks the webhook's row.
 create or replace function api.own_webhook(p_key text, p_id uuid)
 returns everytab.webhooks language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,5 +1,4 @@
--- Returns the quota that submitting p_urls more URLs would exceed, as a code and its detail.
--- The code is null if they are allowed. The caller holds the key's usage row.
+-- The caller holds the key's usage row.
 create or replace function api.quota_reached(
     p_key everytab.api_keys, p_urls bigint, out code text, out detail jsonb)
 language plpgsql set search_path = everytab, pg_temp as $$

@@ -1,4 +1,3 @@
--- Raises an error with one of the service's codes. This rolls back the call's changes.
 create or replace function api.refuse(p_code text, p_detail jsonb)
 returns void language plpgsql as $$
 begin

@@ -1,4 +1,4 @@
--- Removes a key's filter. Crawls that were started with the filter keep their copy.
+-- Crawls that were started with the filter keep their copy.
 create or replace function api.remove_filter(p_key text, p_secret bytea, p_id uuid)
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

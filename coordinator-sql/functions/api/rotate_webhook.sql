@@ -1,5 +1,5 @@
--- Replaces the secret for a key's webhook. For 24 hours, events are also signed with the old
--- secret, so that the receiver can change to the new one at any time.
+-- For 24 hours, events are also signed with the old secret, so that the receiver can change to
+-- the new one at any time.
 create or replace function api.rotate_webhook(
     p_key text, p_secret bytea, p_id uuid, p_signing bytea)
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$

@@ -1,8 +1,5 @@
--- Returns pages in a key's crawls that match a query in web search syntax
--- (websearch_to_tsquery), best first. Starts after the position p_after_rank, p_after_crawl,
--- p_after_host and p_after_url. Searches one crawl, or the key's newest crawls. Pages on
--- blocked hosts and forgotten pages are skipped. A query without a word matches nothing. The
--- snippet marks matching words with U+0002 and U+0003, which no page text contains.
+-- Skips forgotten pages and those on blocked hosts. The snippet marks matching words with
+-- U+0002 and U+0003, which no page text contains.
 create or replace function api.search(
     p_key text, p_secret bytea, p_crawl uuid, p_query text, p_limit integer,
     p_after_rank double precision, p_after_crawl integer, p_after_host bigint, p_after_url bigint)
@@ -13,8 +10,7 @@ declare
     max_rows constant integer := 100;
     -- Number of newest crawls that are searched, as in find_capture.
     max_crawls constant integer := 2000;
-    -- Maximum pages that are ranked. Ranking reads each page's words, and a word on more pages
-    -- is not a useful query.
+    -- Maximum pages that are ranked, because ranking reads each page's words.
     max_ranked constant integer := 5000;
     -- Number of characters per page in which a snippet is searched.
     snippet_characters constant integer := 16384;

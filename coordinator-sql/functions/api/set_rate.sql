@@ -1,6 +1,4 @@
--- Changes the rate (requests per second) or min_delay_ms for a key's crawl, or, if p_id is
--- null, for all its crawls together. Null sets the operator's limit for this key. A value
--- beyond that limit is rejected.
+-- Null sets the operator's limit for this key, and a value beyond that limit is rejected.
 create or replace function api.set_rate(
     p_key text, p_secret bytea, p_id uuid, p_name text, p_value double precision)
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$

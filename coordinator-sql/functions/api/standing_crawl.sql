@@ -1,9 +1,7 @@
 -- Returns a key's standing crawl, which receives URLs that are submitted without a crawl.
--- Starts a new one each day, if the last one has ended, or if p_is_full means that it has
--- already fetched a URL that should be fetched again. The replaced crawl ends when it is empty.
--- end_overdue_crawl does this, because it locks the crawl's slot rows. Null if p_is_full
--- requires a new crawl, but too many replaced ones have not ended yet. The caller holds the
--- key's usage row and its standing crawl's row.
+-- end_overdue_crawl ends a replaced one, because this locks rows of crawl_slots. Null if
+-- p_is_full is set and too many replaced crawls are still open. The caller holds the key's
+-- usage row and its standing crawl's row.
 create or replace function api.standing_crawl(
     p_key text, p_store text, p_settings jsonb, p_is_full boolean)
 returns integer language plpgsql set search_path = everytab, pg_temp as $$

@@ -1,6 +1,3 @@
--- Starts a key's crawl with its first seeds. Unless p_is_last is set, add_links adds more
--- seeds. With an idempotency key the request is performed once, and a repetition gets the same
--- response.
 create or replace function api.start_crawl(
     p_key text, p_secret bytea, p_name text, p_request bytea, p_crawl everytab.new_crawl,
     p_is_last boolean, p_links everytab.link_row[],

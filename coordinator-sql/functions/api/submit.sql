@@ -1,15 +1,11 @@
--- Submits URLs one by one, for one or several keys, in one transaction. Each URL gets a result
--- with its array position: either an error code with its detail, which does not affect other
--- URLs, or the crawl that will contain the URL and whether its link is urgent. is_answered
--- means that nothing is added, because the URL is already settled in this crawl or has a
--- capture that is at most as old as p_max_ages allows. p_crawls contains ids of the key's
--- crawls, or null for its standing crawl. Each URL has a packed link in p_data, and also one in
--- p_urgent_data if it may be urgent.
+-- Submits URLs for one or several keys. An error code for one URL does not affect the others.
+-- is_answered means that nothing is added, because the URL is already settled or has a recent
+-- capture.
 --
--- Locks are taken in one order, so that neither two calls nor a call and a checkpoint wait for
--- each other: first all keys' usage rows, ascending, then all existing crawls' rows, ascending,
--- then the locks for creating partitions. While a transaction holds several crawls' rows, it
--- must lock no row of crawl_slots.
+-- Locks are taken in one order, so that calls and checkpoints cannot deadlock: all keys' usage
+-- rows, ascending, then all existing crawls' rows, ascending, then the locks for creating
+-- partitions. While a transaction holds several crawls' rows, it must lock no row of
+-- crawl_slots.
 create or replace function api.submit(
     p_store text, p_settings jsonb, p_keys text[], p_secrets bytea[], p_crawls uuid[],
     p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_groups smallint[],
@@ -17,7 +13,7 @@ create or replace function api.submit(
 returns table (number bigint, code text, detail jsonb, crawl integer, crawl_id uuid,
                crawl_name text, is_urgent boolean, is_answered boolean)
 language plpgsql security definer set search_path = everytab, pg_temp
--- Planning again for each call's arrays would cost more than all its statements.
+-- Planning for each call's arrays would cost more than all its statements.
 set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare

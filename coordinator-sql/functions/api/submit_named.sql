@@ -1,6 +1,4 @@
--- Submits one URL for one key, like api.submit, with an idempotency key. The request is
--- performed once, and a repetition gets the same response. The arrays are those of api.submit
--- with one element each.
+-- The arrays are those of api.submit with one element each.
 create or replace function api.submit_named(
     p_name text, p_request bytea,
     p_store text, p_settings jsonb, p_keys text[], p_secrets bytea[], p_crawls uuid[],

@@ -1,6 +1,5 @@
--- Checks the submissions of one key in a call to api.submit. p_numbers contains their array
--- positions. Each accepted one is charged as one request. The caller holds the key's usage row
--- and the rows of all named crawls.
+-- p_numbers contains array positions. Each accepted URL is charged as one request. The caller
+-- holds the key's usage row and the rows of all named crawls.
 create or replace function api.submit_of_key(
     p_key everytab.api_keys, p_store text, p_settings jsonb, p_numbers bigint[], p_crawls uuid[],
     p_hosts bigint[], p_urls bigint[], p_max_ages integer[], p_may_be_urgent boolean[])
@@ -19,7 +18,6 @@ declare
     verdict api_verdict;
     verdicts api_verdict[] := '{}';
 begin
-    -- Refresh the usage counts if they are too old.
     quota := api.quota_reached(p_key, 0);
     select * into usage from api_usage u where u.key = p_key.key;
     now_at := greatest(usage.at, clock_timestamp());

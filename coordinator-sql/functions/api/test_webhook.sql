@@ -1,5 +1,4 @@
--- Writes the event webhook.test for a key's webhook, even if the webhook receives only other
--- events. Returns the event's id. Raises an error if the webhook is disabled.
+-- Writes the event webhook.test, even if the webhook receives only other events.
 create or replace function api.test_webhook(p_key text, p_secret bytea, p_id uuid)
 returns uuid language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

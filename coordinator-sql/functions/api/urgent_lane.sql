@@ -1,5 +1,5 @@
--- Returns links that were submitted together, in their lanes. If there are several URLs, none
--- is urgent, so that a list never overtakes a URL for which a client is waiting.
+-- If several URLs were submitted together, none is urgent, so that a list never overtakes a URL
+-- for which a client is waiting.
 create or replace function api.urgent_lane(p_links everytab.link_row[], p_urls bigint)
 returns everytab.link_row[] language sql immutable set search_path = everytab, pg_temp as $$
     select case when p_urls = 1 then p_links

@@ -1,14 +1,12 @@
--- Returns a URL's id in a key's crawl for events, in the same form as
--- crates/crawl/api/src/tokens.rs. The id is 29 bytes in base32: a version, the crawl, the
--- hashes, and the first 8 bytes of a digest that only the key's owner and this database can
--- compute.
+-- The id has 29 bytes in base32, as in crates/crawl/api/src/tokens.rs: a version, the crawl,
+-- the hashes, and 8 bytes of a digest that only the key's owner and this database can compute.
 create or replace function api.url_id(
     p_secret_sha256 bytea, p_crawl integer, p_host bigint, p_url bigint)
 returns text language plpgsql immutable as $$
 declare
     digits text := 'abcdefghijklmnopqrstuvwxyz234567';
-    -- Hashes are stored with the highest bit flipped, so that signed integers sort like the
-    -- unsigned hashes.
+    -- Hashes are stored with the highest bit flipped, because signed integers then sort like
+    -- the unsigned hashes.
     highest constant bigint := -9223372036854775808;
     said bytea := '\x01'::bytea || int4send(p_crawl) || int8send(p_host # highest)
                   || int8send(p_url # highest);

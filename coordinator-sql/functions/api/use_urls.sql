@@ -1,5 +1,4 @@
--- Records that a key submitted URLs. Raises an error if a quota does not allow all of them. The
--- caller holds the key's usage row.
+-- Raises an error if a quota does not allow all of them. The caller holds the key's usage row.
 create or replace function api.use_urls(p_key everytab.api_keys, p_urls bigint)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,5 +1,3 @@
--- Returns the array positions (from 1) of the callers with a valid key. The service passes all
--- callers whose keys it has not yet seen accepted.
 create or replace function api.valid_keys(p_keys text[], p_secrets bytea[])
 returns setof bigint
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,5 +1,4 @@
--- Returns the crawl with a key's newest capture of a URL, if this capture is at most
--- p_max_age_s old and not forgotten. Otherwise null.
+-- Null if the key's newest capture is older than p_max_age_s or forgotten.
 create or replace function api.young_capture(
     p_key text, p_host bigint, p_url bigint, p_max_age_s integer)
 returns integer language sql stable set search_path = everytab, pg_temp as $$

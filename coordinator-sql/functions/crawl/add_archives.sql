@@ -1,5 +1,4 @@
--- Inserts the archives to which these fetches refer, and returns all their rows. An archive is
--- not inserted if it exists or its crawl is closed.
+-- Inserts the archives to which these fetches refer, and returns all their rows.
 create or replace function coordinator.add_archives(
     p_fetches everytab.fetch_row[], p_closed integer[])
 returns everytab.crawl_archives[]
@@ -22,7 +21,7 @@ begin
         if known.archive is null then
             insert into crawl_archives (crawl, object) values (named.crawl, named.object)
             on conflict do nothing;
-            -- Another checkpoint may have inserted this archive in the meantime.
+            -- Another checkpoint may have inserted this archive.
             select * into known from crawl_archives a
              where a.crawl = named.crawl and a.object = named.object;
         end if;

@@ -1,6 +1,5 @@
--- Records an imported list as the next version under its name, and returns this version. The
--- object is already in the store. If the newest version has the same content and object,
--- nothing is recorded.
+-- Returns the list's version, which increases only if the content or object differs. The object
+-- is already in the store.
 create or replace function coordinator.add_filter_list(
     p_name text, p_kind text, p_store text, p_object text, p_sha256 bytea, p_entries bigint,
     p_bytes bigint, p_categories jsonb, p_source text)

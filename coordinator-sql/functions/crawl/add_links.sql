@@ -1,8 +1,5 @@
--- Adds submitted links to a crawl. They are packed, with rows for a group of 16 slots each. A
--- row's mask selects slots in the group, and its amount is the number of links. The last call
--- sets p_is_last, even without links. From then on the crawl may end once these and all later
--- links have been read. Returns false if the crawl has ended. If a call is repeated because its
--- reply was lost, its links are added again, and the slots recognize them as known.
+-- The last call sets p_is_last, even without links, and from then on the crawl may end. A
+-- repeated call adds its links again, and the slots recognize them as known.
 create or replace function coordinator.add_links(
     p_crawl integer, p_is_last boolean, p_links everytab.link_row[])
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$

@@ -1,11 +1,10 @@
--- Adds rules that an owner's crawls obey in addition to a site's robots.txt, or to every site's
--- if p_site is null. These are robots.txt lines, another robot's rules, or a minimum delay.
--- Returns false if the owner already has the maximum number.
+-- If p_site is null, the rules apply to every site. Returns false if the owner already has the
+-- maximum number.
 create or replace function coordinator.add_robots_override(
     p_owner text, p_id uuid, p_site text, p_user_agent text, p_rules text, p_delay_ms integer)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- Every worker reads all overrides every few seconds. 64 with 4 KiB each are 256 KiB.
+    -- Every worker reads all overrides every few seconds.
     max_overrides constant integer := 64;
 begin
     perform pg_advisory_xact_lock(hashtextextended('robots_overrides:' || p_owner, 0));

@@ -1,7 +1,5 @@
--- Adds an owner's schedule with its packed seeds. It is due every p_every_s seconds from
--- p_first_at on (null: one period from now), or at second p_at_s of the UTC day on some
--- weekdays (a mask whose first bit is Monday). Returns the result added, name_taken, or
--- too_many if the owner has the maximum number.
+-- The schedule is due every p_every_s seconds from p_first_at on (null: one period from now),
+-- or at second p_at_s of the UTC day on some weekdays (a mask whose first bit is Monday).
 create or replace function coordinator.add_schedule(
     p_owner text, p_id uuid, p_name text, p_every_s integer, p_first_at timestamptz,
     p_at_s integer, p_weekdays smallint, p_store text, p_settings jsonb,

@@ -1,15 +1,12 @@
--- Changes an open crawl's includes and excludes. p_version is the version that the caller has
--- seen, and the new one is the next. Slot holders notice the change when they list the open
--- crawls. The caller has validated the patterns. Returns the newest version and a result:
--- changed, unchanged (the crawl already has these patterns), moved (they were changed since
--- p_version), full (the versions have reached their maximum size), ended or unknown.
+-- The caller has validated the patterns. The word is moved if they were changed since
+-- p_version, and full if all versions have reached their maximum size.
 create or replace function coordinator.change_patterns(
     p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb, out word text,
     out version integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
-    -- All versions together may have this size, because a crawl's status contains them all.
+    -- Maximum size of all versions, because a crawl's status contains them all.
     max_bytes constant bigint := 4194304;
     -- Bytes per version in addition to its patterns.
     bytes_a_version constant bigint := 100;

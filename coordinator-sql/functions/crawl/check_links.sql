@@ -1,4 +1,3 @@
--- Raises an error if there are more link rows than workers send.
 create or replace function coordinator.check_links(p_links everytab.link_row[])
 returns void language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare

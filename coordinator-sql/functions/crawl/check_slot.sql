@@ -1,8 +1,7 @@
--- A slot's fence. If slot, lease number and token are the slot's current lease, locks the
--- slot's row and returns it. If the lease is lost, returns a row with nulls. The token starts
--- with the server's timeline, and the lease also ends when the timeline changes. An
--- asynchronous standby that was promoted may lack its holder's checkpoints, and reuses
--- transaction ids that the holder's cursors contain.
+-- A slot's fence: locks the slot's row if slot, lease number and token are its current lease,
+-- and otherwise returns nulls. The token starts with the server's timeline, so that the lease
+-- ends when a standby is promoted: an asynchronous standby may lack its holder's checkpoints,
+-- and reuses transaction ids that the holder's cursors contain.
 create or replace function coordinator.check_slot(
     p_slot smallint, p_lease_number integer, p_token uuid)
 returns everytab.slots language plpgsql set search_path = everytab, pg_temp as $$

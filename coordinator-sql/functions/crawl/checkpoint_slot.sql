@@ -1,15 +1,12 @@
--- Records a slot holder's work since its last checkpoint, in one transaction. Checkpoints are
--- numbered from 1 within a lease. If a checkpoint is sent again because its reply was lost,
--- this records nothing and returns the crawls that have ended.
+-- Records a slot holder's work. Checkpoints are numbered from 1 within a lease, and a repeated
+-- one records nothing.
 --
 -- p_counts has one object per crawl: the changes to its sums (pending may decrease), its
--- failed, refused, left and links_refused by reason, the reserved pages that were used (pages),
--- and those that are returned (given_back). The other arguments are rows for fetches, links,
--- chunks and hosts, as in the tables. A fetch also contains the page's text if the crawl is
--- searchable. p_cursor and p_urgent_cursor are null if the recorded cursor should remain.
+-- failed, refused, left and links_refused by reason, and the reserved pages that were used
+-- (pages) or are returned (given_back).
 --
--- Returns the result recorded, repeated or lost. ended contains the crawls in p_counts that
--- this checkpoint ended or that had ended before. Nothing is recorded for the latter.
+-- ended contains the crawls in p_counts that this checkpoint ended or that had ended before.
+-- Nothing is recorded for the latter.
 create or replace function coordinator.checkpoint_slot(
     p_slot smallint, p_lease_number integer, p_token uuid, p_checkpoint bigint, p_cursor text,
     p_urgent_cursor text, p_counts jsonb,
@@ -41,7 +38,6 @@ begin
         raise exception 'slot % expects checkpoint %, not %', p_slot, fenced.checkpoint + 1,
             p_checkpoint using errcode = 'invalid_parameter_value';
     end if;
-    -- Ordered by crawl, so that checkpoints cannot deadlock.
     for counts in
         select * from jsonb_to_recordset(p_counts) as n (
             crawl integer, known bigint, pending bigint, captured bigint, failed jsonb,

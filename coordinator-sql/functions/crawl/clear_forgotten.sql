@@ -1,8 +1,6 @@
--- Called when the archives no longer contain some forgotten URLs and sites. Deletes the text,
--- title, headers, redirect target and digest from their fetches, requests new indexes for their
--- crawls, and records that they are cleared. Returns how many were cleared. URLs and sites that
--- were forgotten again since p_forgotten_at are skipped. If an index is being written that may
--- contain one of them, nothing is cleared.
+-- Called when no archive contains some forgotten URLs and sites any longer. Skips those that
+-- were forgotten again since p_forgotten_at. Clears nothing while an index is being written
+-- that may contain one of them.
 create or replace function coordinator.clear_forgotten(
     p_numbers integer[], p_forgotten_at timestamptz[])
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
@@ -31,7 +29,7 @@ begin
               from unnest(cleared) number
              cross join coordinator.forgotten_fetches(number) f) f
      where t.crawl = f.crawl and t.host_hash = f.host_hash and t.url_hash = f.url_hash;
-    -- This is the only update of fetches, because forgetting must remove the page's contents.
+    -- This is the only update of fetches.
     update fetches u
        set title = null, etag = null, last_modified = null, redirect = null, sha256 = null
       from (select f.crawl, f.host_hash, f.url_hash

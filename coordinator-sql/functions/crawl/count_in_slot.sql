@@ -1,10 +1,8 @@
--- Adds a checkpoint's counts to a crawl's sums in a slot, and ends the crawl if nothing is left
--- to do. The caller has checked the slot's fence. Failed, refused and left URLs are counted by
--- reason. Returns open, ended (by this call), or closed if the crawl had ended before. Then
--- nothing was added.
+-- The caller has checked the slot's fence. Returns closed if the crawl had ended before, and
+-- then adds nothing.
 --
--- Locks are taken in one order: first the slot, then, for each crawl in ascending order, the
--- crawl's row if these counts may end it, and the row with its sums in this slot.
+-- Locks are taken in one order: the slot, then, for each crawl in ascending order, the crawl's
+-- row if these counts may end it, and the row with its sums in this slot.
 create or replace function coordinator.count_in_slot(
     p_slot smallint, p_crawl integer, p_known bigint, p_pending bigint, p_captured bigint,
     p_failed jsonb, p_refused jsonb, p_left jsonb, p_links_refused jsonb, p_sent bigint,
@@ -25,8 +23,7 @@ begin
     select * into sums from crawl_slots s where s.crawl = p_crawl and s.slot = p_slot;
     if not found then
         -- A crawl must not end while its row for another slot is being added. A shared lock
-        -- would not suffice, because two transactions that both upgrade it below would
-        -- deadlock.
+        -- would not suffice, because two transactions that upgrade it below would deadlock.
         perform from crawls c
           where c.crawl = p_crawl and c.state <> 'ended' for no key update;
         if not found then
@@ -34,7 +31,7 @@ begin
         end if;
         insert into crawl_slots (crawl, slot) values (p_crawl, p_slot) returning * into sums;
     end if;
-    -- Only the slot's holder, which is the caller, changes reserved and pending.
+    -- Only the caller, the slot's holder, changes reserved and pending.
     reserved_left := sums.reserved - p_pages - p_given_back;
     select * into crawl_row from crawls c where c.crawl = p_crawl;
     may_end := sums.pending + p_pending = 0

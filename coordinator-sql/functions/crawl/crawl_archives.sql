@@ -1,4 +1,3 @@
--- Returns the archives to which a crawl's fetches refer.
 create or replace function coordinator.crawl_archives(p_crawl integer)
 returns table (object text)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,11 +1,8 @@
--- Returns a crawl's fetches ordered by epoch, transaction and number, after a position of this
--- form: all fetches, or those with an outcome, on a host or with a status. Until the crawl has
--- ended, a transaction's fetches are returned only once all transactions that started before it
--- are over. So a reader that continues after the last fetch misses none. Fetches on one host
--- are ordered by URL hash, because an index finds them in this order.
---
--- A call reads a limited number of rows. If it has then found fewer than p_limit fetches, the
--- last row contains only the position.
+-- Until the crawl has ended, a transaction's fetches are returned only once all transactions
+-- that started before it are over, so that a reader that continues after the last fetch misses
+-- none. One host's fetches are ordered by URL hash, because an index finds them in this order,
+-- so a reader may miss new ones. If a call reads its maximum number of rows first, the last row
+-- contains only the position.
 create or replace function coordinator.crawl_fetches(
     p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer,
     p_outcome text, p_host bigint, p_status smallint)
@@ -46,7 +43,6 @@ begin
         open found_rows no scroll for
         select f.* from fetches f
          where f.crawl = crawl_row.crawl and f.outcome = p_outcome
-           -- The index fetches_uncaptured has this condition.
            and f.outcome not in ('ok', 'redirected', 'empty_body', 'not_modified')
            and (f.epoch, f.xid, f.id) > (p_after_epoch, after_xid, p_after_id)
            and (f.epoch < current_epoch or crawl_row.state = 'ended'

@@ -1,6 +1,5 @@
--- Returns hosts with due URLs in a crawl, each with its frontier_hosts row, ordered by due
--- time. Starts after p_after_due and p_after_host if these are not null. failures is the
--- maximum number of consecutive failures over the host's origins. origins is as in put_hosts.
+-- Hosts are ordered by due time after the given position. failures is the maximum number of
+-- consecutive failures over the host's origins. origins is as in put_hosts.
 create or replace function coordinator.crawl_hosts(
     p_id uuid, p_limit integer, p_after_due timestamptz, p_after_host bigint)
 returns table (hostname text, slot smallint, known integer, pending integer,

@@ -1,15 +1,8 @@
--- Returns how many pages per second politeness currently allows a crawl. This is the sum of 1 /
--- (delay + the host's response time) over the hosts to which the crawl may send requests now. A
--- host is resting if its URLs are due later, or if it gets no request for longer than its
--- delay. paused_origins counts the hosts' paused origins by the outcome of the last request. A
--- host whose other origins continue is not resting.
---
--- seconds_left is the time that slowest_host needs at least: the wait until its next request,
--- and one request after another for its pending URLs. slowest_host is the host for which this
--- is longest. Both are null if no host has pending URLs. Delays are from the crawl's settings,
--- its owner's limits and the host. Robots overrides are ignored. If a crawl has many hosts,
--- only some hosts in each slot are counted, and is_least is true, because politeness allows
--- more, and another host may take longer. If the crawl has ended, all columns are null.
+-- Returns how many pages per second politeness currently allows a crawl: the sum of 1 / (delay
+-- + response time) over the hosts to which it may send requests now. The other hosts are
+-- resting. slowest_host needs the longest time for its pending URLs, at least seconds_left.
+-- Robots overrides are ignored. is_least means that only some hosts in each slot were counted,
+-- so politeness allows more, and another host may take longer.
 create or replace function coordinator.crawl_pace(
     p_crawl integer, out hosts integer, out resting_hosts integer,
     out pages_per_second double precision, out is_least boolean, out rate double precision,
@@ -61,8 +54,7 @@ begin
                         <= now_at + make_interval(secs => t.delay_ms / a_second) as is_free
           from timed t)
     select count(*) filter (where f.is_free), count(*) filter (where not f.is_free),
-           -- At least one millisecond, because a host may have no delay and no response time
-           -- yet.
+           -- A host may have no delay and no response time yet.
            coalesce(sum(a_second / greatest(f.delay_ms + f.response_ms, 1))
                filter (where f.is_free), 0),
            exists (select from due d group by d.slot having count(*) = hosts_a_slot),

@@ -1,6 +1,5 @@
--- Returns up to p_limit URLs with which a crawl started, after a pair of hashes. These are the
--- fetched URLs at depth 0, which were submitted, and their redirect targets. Requisites and
--- sitemaps are excluded.
+-- Returns URLs with which a crawl started, after a pair of hashes: fetched pages at depth 0,
+-- which were submitted, and their redirect targets.
 create or replace function coordinator.crawl_seeds(
     p_crawl integer, p_after_host bigint, p_after_url bigint, p_limit integer)
 returns table (host_hash bigint, url_hash bigint, url text)

@@ -1,5 +1,3 @@
--- Returns a crawl's settings, with its newest includes and excludes; null if the crawl does not
--- exist.
 create or replace function coordinator.crawl_settings(p_crawl integer)
 returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
     select settings from crawls where crawl = p_crawl;

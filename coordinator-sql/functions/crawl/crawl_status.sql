@@ -1,6 +1,5 @@
--- Returns crawls with their sums, newest first: the one with p_id and its pattern versions, or
--- all except dropped ones if it is null. The state of a crawl that is being removed is dropping
--- or dropped.
+-- Returns the crawl with p_id and its pattern versions, or all except dropped ones, newest
+-- first.
 create or replace function coordinator.crawl_status(p_id uuid)
 returns table (crawl integer, id uuid, name text, owner text, state text, ended_by text,
                paused_by text, seeding boolean, store text, settings jsonb, started_at timestamptz,

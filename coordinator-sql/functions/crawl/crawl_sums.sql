@@ -1,4 +1,3 @@
--- Returns a crawl's sums over all slots.
 create or replace function coordinator.crawl_sums(p_crawl integer)
 returns table (sent bigint, read bigint, known bigint, pending bigint, reserved bigint,
                captured bigint, failed bigint, stored_bytes bigint, refused jsonb, "left" jsonb,

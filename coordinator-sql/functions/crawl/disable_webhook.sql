@@ -1,5 +1,4 @@
--- Disables a webhook and deletes its events. Returns how many events were deleted. The caller
--- has locked the webhook's row.
+-- The caller has locked the webhook's row.
 create or replace function coordinator.disable_webhook(p_id uuid, p_because text)
 returns bigint language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,5 +1,5 @@
--- Counts a crawl's fetches, and the records in its archives to which other crawls' revisits
--- refer. These records remain when the crawl is removed.
+-- named_records counts records in the crawl's archives to which other crawls' revisits refer,
+-- and which remain when the crawl is removed.
 create or replace function coordinator.drop_counts(
     p_crawl integer, out fetches bigint, out named_records bigint)
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$

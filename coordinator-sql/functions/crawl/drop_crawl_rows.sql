@@ -1,7 +1,5 @@
--- Deletes at most p_limit rows from each table, for a crawl whose removal has started. Returns
--- how many were deleted, 0 if only the crawl's own row and its totals are left. Unread links
--- are dropped with their hour's partition. Archive names are deleted last, because fetches
--- refer to them.
+-- Deletes at most p_limit rows from each table. Unread links are dropped with their hour's
+-- partition.
 create or replace function coordinator.drop_crawl_rows(p_crawl integer, p_limit integer)
 returns bigint language plpgsql security definer set search_path = everytab, pg_temp
 -- Each statement should use an index, even if the planner misjudges the tables' sizes.

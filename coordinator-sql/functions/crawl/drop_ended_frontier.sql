@@ -1,5 +1,4 @@
--- Deletes host state of ended crawls: at most p_limit chunks and p_limit due times. Returns how
--- many rows were deleted.
+-- Deletes at most p_limit chunks and p_limit due times.
 create or replace function coordinator.drop_ended_frontier(p_limit integer)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

@@ -1,6 +1,5 @@
--- Returns why a crawl cannot be dropped now: unknown, running (what is its state), indexing,
--- repeated (what is the name of an open crawl that may refer to its records), or scanned (what
--- is the id of a scan that reads it). Null if the crawl can be dropped.
+-- Returns why a crawl cannot be dropped now, and in "what" the crawl's state, the open crawl
+-- that repeats it, or the scan that reads it.
 create or replace function coordinator.drop_obstacle(p_id uuid, out word text, out what text)
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 declare

@@ -1,6 +1,4 @@
--- Drops link partitions that every slot has read. If a slot has no holder, unread partitions
--- remain for its next holder. Returns how many were dropped, 0 while another transaction uses
--- links.
+-- Returns how many partitions were dropped, 0 while another transaction uses links.
 create or replace function coordinator.drop_read_links()
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

@@ -1,4 +1,3 @@
--- Deletes an owner's override. Returns false if this id does not exist.
 create or replace function coordinator.drop_robots_override(p_owner text, p_id uuid)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,5 +1,4 @@
--- Deletes an owner's schedule. Crawls that it started continue. Returns false if this id does
--- not exist.
+-- Crawls that the schedule started continue.
 create or replace function coordinator.drop_schedule(p_owner text, p_id uuid)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,5 +1,5 @@
--- Returns the crawls to whose archives this crawl may have been the last to refer: first this
--- crawl, then the dropped crawls that it repeats, directly or through others, newest first.
+-- Returns this crawl and the dropped crawls that it repeats, directly or through others,
+-- because it may have been the last to refer to their archives.
 create or replace function coordinator.dropped_crawls(p_crawl integer)
 returns table (crawl integer, name text, store text, settings jsonb)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,5 +1,4 @@
--- Returns the stores of the crawl that a crawl repeats. There is no row if it repeats none, or
--- if the earlier crawl is not in this database or is being dropped.
+-- Returns no row if the earlier crawl is not in this database or is being dropped.
 create or replace function coordinator.earlier_crawl(p_crawl integer)
 returns table (store text, settings jsonb)
 language sql stable security definer set search_path = everytab, pg_temp as $$

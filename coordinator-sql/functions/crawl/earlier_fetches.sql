@@ -1,6 +1,4 @@
--- Returns a repeated crawl's captures of some URLs, by the hashes of host and URL: the record
--- with the body, this record's URL and time, and the page's metadata. If a URL's body was
--- truncated, there is no row, because an ETag applies to the whole body.
+-- Skips truncated bodies, because an ETag applies to the whole body.
 create or replace function coordinator.earlier_fetches(
     p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[])
 returns table (host_hash bigint, url_hash bigint, bytes integer, sha256 bytea, mime text,
@@ -10,7 +8,7 @@ returns table (host_hash bigint, url_hash bigint, bytes integer, sha256 bytea, m
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
-    -- We look this up first, so that only one partition is searched.
+    -- Looked up first, so that only one partition is searched.
     earlier integer;
 begin
     select e.crawl into earlier

@@ -1,7 +1,4 @@
--- Ends a crawl whose row the caller has locked. Pending URLs are counted as left, for the
--- reason that ended the crawl. The crawl's slot rows are closed, so that later checkpoints are
--- rejected, and their totals are stored. Also opens the jobs that write the crawl's indexes,
--- and notifies its owner's webhooks.
+-- The caller has locked the crawl's row. Closing the slot rows makes later checkpoints fail.
 create or replace function coordinator.end_crawl(p_crawl integer, p_ended_by text)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin

@@ -1,8 +1,6 @@
--- Ends a crawl if nothing is left to do, because all sent links have been read and nothing is
--- pending, or because its page limit is used up. The caller has locked the crawl's row. Returns
--- whether the crawl has ended. Raises ET012 in a transaction that reads one snapshot. Such a
--- transaction does not see the changes that other slots committed while it waited for the row,
--- and the crawl would never end.
+-- The caller has locked the crawl's row. Raises ET012 unless the transaction is read committed:
+-- otherwise it would not see the changes that other slots committed while it waited for the
+-- row, and the crawl would never end.
 create or replace function coordinator.end_if_done(p_crawl integer)
 returns boolean language plpgsql set search_path = everytab, pg_temp as $$
 declare

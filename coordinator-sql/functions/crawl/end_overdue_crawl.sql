@@ -1,8 +1,6 @@
--- Ends a crawl whose time is over or which has stored its maximum bytes. Ends at most one crawl
--- per call: if a transaction held two crawls' rows and waited for one crawl's slot rows, a
--- checkpoint of both crawls would deadlock with it. Crawls whose rows another transaction has
--- locked are checked next time. If no crawl is overdue, this may end a replaced standing crawl
--- that is empty.
+-- Ends at most one crawl per call, because a transaction that held two crawls' rows and waited
+-- for slot rows could deadlock with a checkpoint of both crawls. Skips crawls whose rows are
+-- locked.
 create or replace function coordinator.end_overdue_crawl()
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare

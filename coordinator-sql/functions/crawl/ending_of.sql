@@ -1,5 +1,4 @@
--- Maps a fetch outcome and a number of body bytes to the URL's final state: captured, refused,
--- left or failed. If a body ended early, the part that was received is stored.
+-- If a body ended early, the part that was received is stored, and the URL is captured.
 create or replace function coordinator.ending_of(p_outcome text, p_bytes integer)
 returns text language sql immutable as $$
     select case

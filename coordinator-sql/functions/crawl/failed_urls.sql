@@ -1,7 +1,5 @@
--- Returns an ended crawl's URLs that are worth another request. These failed, or were left
--- because their origin was unreachable. Requisites and sitemaps are excluded. Reads at most
--- p_limit rows after a position (null: from the first) and returns each of them, with a null
--- url if the URL is not worth another request. If there are fewer rows, they are the last ones.
+-- Reads at most p_limit rows after a position (null: from the first), and returns each of them,
+-- with a null url if the URL is not worth another request.
 create or replace function coordinator.failed_urls(
     p_crawl integer, p_after text, p_limit integer)
 returns table ("position" text, url text)
@@ -27,7 +25,7 @@ begin
                 then f.url end
       from fetches f
      where f.crawl = p_crawl
-       -- The index fetches_uncaptured has this condition.
+       -- This is the condition of the index fetches_uncaptured.
        and f.outcome not in ('ok', 'redirected', 'empty_body', 'not_modified')
        and (f.outcome, f.epoch, f.xid, f.id)
            > (after[1], after[2]::smallint, after[3]::xid8, after[4]::bigint)

@@ -1,5 +1,3 @@
--- Returns the newest version of each imported list, sorted by name. If p_names is set, returns
--- only these.
 create or replace function coordinator.filter_lists(p_names text[])
 returns table (name text, version integer, kind text, store text, object text, sha256 bytea,
                entries bigint, bytes bigint, categories jsonb, source text,

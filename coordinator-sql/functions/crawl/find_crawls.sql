@@ -1,6 +1,5 @@
--- Returns the crawls whose name is p_text or whose id starts with it, at most 5, because the
--- caller only reports that there are several. If p_text is null, returns the newest crawl that
--- is not dropped.
+-- Returns at most 5 crawls, because the caller only reports that there are several. If p_text
+-- is null, returns the newest crawl that is not dropped.
 create or replace function coordinator.find_crawls(p_text text)
 returns table (id uuid, crawl integer, name text)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,9 +1,5 @@
--- Starts crawls for due schedules, a few per call, and returns how many. Many workers call
--- this, so rows that another worker is processing are skipped. Missed times are not made up
--- for: a schedule fires once, and its next time is computed from now. If its last crawl has not
--- ended, or its owner may not crawl, this start is skipped and counted, and the owner's
--- webhooks receive the reason. If a start fails, the error is recorded, and other schedules are
--- not delayed.
+-- Skips schedules that another transaction has locked. A schedule that missed several times
+-- fires once. A start that fails does not delay other schedules.
 create or replace function coordinator.fire_schedules()
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
 declare
@@ -21,9 +17,8 @@ begin
          order by s.next_at for no key update skip locked
     loop
         exit when handled = max_fired;
-        -- If another transaction has locked the key's usage, this schedule is checked next
-        -- time. Waiting could deadlock, because that transaction may wait for a crawl that this
-        -- one has locked.
+        -- Waiting could deadlock, because a transaction that has locked the key's usage may
+        -- wait for a crawl that this one has locked.
         if starts_with(due.owner, 'key:') then
             perform from api_usage u where 'key:' || u.key = due.owner
                 for no key update skip locked;

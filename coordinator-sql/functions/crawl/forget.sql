@@ -1,5 +1,4 @@
--- Forgets everything that live crawls have stored for a URL or a site until now. Returns the
--- number of affected captures, for a site over its known hosts.
+-- Returns the number of affected captures.
 create or replace function coordinator.forget(
     p_kind text, p_name text, p_host_hash bigint, p_url_hash bigint, p_slot smallint)
 returns bigint language plpgsql set search_path = everytab, pg_temp as $$

@@ -1,6 +1,4 @@
--- Returns the archives whose records are forgotten with a URL or site, each with the store and
--- settings of its crawl. A crawl that fetched the URL or site also has one row without an
--- archive.
+-- A crawl that fetched the URL or site also has one row without an archive.
 create or replace function coordinator.forgotten_archives(p_number integer)
 returns table (object text, crawl_name text, store text, settings jsonb)
 language sql stable set search_path = everytab, pg_temp as $$

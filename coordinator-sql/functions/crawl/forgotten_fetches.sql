@@ -1,5 +1,4 @@
--- Returns the fetches that are forgotten with a URL or site. For a URL this includes other URLs
--- that refer to this URL's record for their body. Each crawl is searched by its indexes.
+-- For a URL this includes other URLs that refer to its record for their body.
 create or replace function coordinator.forgotten_fetches(p_number integer)
 returns setof everytab.fetches
 language sql stable set search_path = everytab, pg_temp as $$

@@ -1,6 +1,4 @@
--- Pauses the crawls of owners who may not crawl, and resumes those that may continue. Crawls
--- that an operator paused remain paused. This does not wait for locks: rows that another
--- transaction has locked are checked next time.
+-- Skips crawls whose rows are locked, and those that an operator paused.
 create or replace function coordinator.hold_crawls()
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin

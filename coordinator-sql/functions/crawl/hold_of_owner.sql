@@ -1,5 +1,5 @@
 -- Returns why an owner's crawls must pause, as a value for crawls.paused_by. Null if they may
--- run. Daily pages are counted from 00:00 UTC on, so a pause for the daily quota ends then.
+-- run.
 create or replace function coordinator.hold_of_owner(p_owner text)
 returns text language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,4 +1,3 @@
--- Returns the hostnames for these hashes, if the crawl has a fetch on the host.
 create or replace function coordinator.hosts_of_fetches(p_crawl integer, p_hashes bigint[])
 returns table (host_hash bigint, hostname text)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,6 +1,4 @@
--- Requests an ended crawl's indexes. Opens a run if the crawl has none or if its run was
--- cancelled, and otherwise reopens discarded jobs. Returns the result opened, reopened,
--- running, written or not_ended. Null if the crawl does not exist.
+-- Null if the crawl does not exist or is being removed.
 create or replace function coordinator.index_crawl(p_id uuid)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
@@ -22,7 +20,7 @@ begin
             perform coordinator.open_crawl_run(crawl_row.crawl);
         end if;
         return 'opened';
-    -- We must not hold the crawl's row here, because this locks jobs, and a transaction that
+    -- The crawl's row must not be locked here, because this locks jobs, and a transaction that
     -- has locked jobs may be waiting for the row.
     elsif (select coordinator.retry_jobs(
                       crawl_row.run, array_agg(j.job_id), array_agg(j.lease_number)) > 0

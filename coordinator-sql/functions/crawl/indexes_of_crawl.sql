@@ -1,5 +1,3 @@
--- Returns the state of an ended crawl's indexes: none (not requested), pending, written,
--- incomplete (jobs were discarded) or cancelled. Null if the crawl has not ended.
 create or replace function coordinator.indexes_of_crawl(p_state text, p_run integer)
 returns text language sql stable as $$
     select case

@@ -1,6 +1,5 @@
--- Returns whether a fetch is forgotten. This is the case if its URL, the URL whose record
--- contains its body, or its host's site was forgotten after the body was stored. This is a
--- security definer, because rows of a cursor are computed with the rights of the reader.
+-- This is a security definer, because rows of a cursor are computed with the rights of the
+-- reader.
 create or replace function coordinator.is_fetch_forgotten(p_fetch everytab.fetches)
 returns boolean language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 declare

@@ -1,9 +1,7 @@
--- Leases free slots to a worker if any crawl is open: up to its share of all slots, and at most
--- p_wanted. A slot's deaths are the consecutive holders that died before they recorded a
--- checkpoint. Slots with two deaths are leased first, a few together, and only to a worker
--- whose other slots have no deaths. If this worker dies, too, its other slots then have only
--- one death. A slot with more deaths is leased alone. The cursors specify the links that the
--- slot has read.
+-- A slot's deaths are the consecutive holders that died before they recorded a checkpoint.
+-- Suspects with two deaths are leased first, a few together and regardless of p_wanted, and
+-- only to a worker whose other slots have no deaths, so that its death makes none of them a
+-- suspect. A slot with more deaths is leased alone.
 create or replace function coordinator.lease_slots(p_worker text, p_wanted integer)
 returns table (slot smallint, lease_number integer, lease_token uuid, lease_ms integer,
                deaths smallint, is_isolated boolean, cursor text, urgent_cursor text)
@@ -15,9 +13,9 @@ declare
     -- A slot with this many deaths in a row is a suspect, and is leased only together with
     -- other suspects.
     suspect_deaths constant integer := 2;
-    -- If two workers die soon after each other, all 256 slots may be suspects, and a slot needs
-    -- up to 10 seconds for its first checkpoint. One at a time, this would take 40 minutes. In
-    -- groups of this size it takes three.
+    -- Suspects that are leased together. After two quick deaths all 256 slots may be suspects,
+    -- and a slot needs up to 10 seconds for its first checkpoint: one at a time, this would
+    -- take 40 minutes, and in groups of this size three.
     suspects_together constant integer := 16;
     share integer;
     held integer;

@@ -1,17 +1,15 @@
--- Leases at most p_limit webhooks with due events. Each lease contains the events to send, in
--- due order, and the secrets that sign them, newest first. If a webhook's last attempt failed,
--- only one event is sent, so that a dead receiver costs little. Webhooks that another
--- transaction has locked are skipped.
+-- A lease contains the events in due order, and the secrets that sign them, newest first. If a
+-- webhook's last attempt failed, only one event is sent, so that a dead receiver costs little.
+-- Skips webhooks that are locked.
 create or replace function coordinator.lease_webhooks(p_limit integer)
 returns table (id uuid, token uuid, key text, url text, secrets bytea[], numbers bigint[],
                event_ids uuid[], bodies text[])
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
-    -- Longer than a worker needs for a batch. If a worker dies, its webhooks pause for this
-    -- time.
+    -- Longer than a worker needs for a batch. A dead worker's webhooks pause for this time.
     lease constant interval := '60 seconds';
-    -- Maximum events per lease. The worker sends a few at a time.
+    -- Maximum events per lease.
     max_events constant integer := 32;
     now_at timestamptz := clock_timestamp();
 begin

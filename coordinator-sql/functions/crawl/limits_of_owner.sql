@@ -1,6 +1,4 @@
--- Returns the maximum requests per second and the minimum delay for all of an owner's crawls
--- together. These are the owner's own limits, restricted by the operator's limits for the key.
--- Null means unlimited.
+-- Restricts the owner's own limits by the operator's for the key. Null means unlimited.
 create or replace function coordinator.limits_of_owner(
     p_owner text, out rate double precision, out min_delay_ms integer)
 language sql stable set search_path = everytab, pg_temp as $$

@@ -1,6 +1,5 @@
--- Returns the hour in which links are written now, as hours since 1970. If
--- make_links_partitions has not created its partition, creates it here, and other callers wait
--- for this transaction.
+-- Returns the current hour, counted from 1970. If its partition does not exist, creates it, and
+-- other callers wait for this transaction.
 create or replace function coordinator.links_hour()
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,4 +1,3 @@
--- Returns an owner's filters, sorted by name. If p_names is set, returns only these.
 create or replace function coordinator.list_filters(p_owner text, p_names text[])
 returns table (id uuid, owner text, name text, version integer, body jsonb,
                changed_at timestamptz)

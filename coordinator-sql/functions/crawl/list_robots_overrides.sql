@@ -1,4 +1,3 @@
--- Returns an owner's robots.txt overrides.
 create or replace function coordinator.list_robots_overrides(p_owner text)
 returns setof everytab.robots_overrides
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,5 +1,3 @@
--- Returns a key's webhooks, or all keys' webhooks if p_key is null, oldest first. If p_id is
--- not null, returns only this webhook.
 create or replace function coordinator.list_webhooks(p_key text, p_id uuid)
 returns setof everytab.webhook_state
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,4 +1,3 @@
--- Returns the crawl whose indexes a run writes, and the number of crawl-index jobs.
 create or replace function coordinator.load_crawl_run(p_run integer)
 returns table (crawl integer, id uuid, name text, ended_by text, store text, settings jsonb,
                started_at timestamptz, finished_at timestamptz, parts integer)

@@ -1,11 +1,6 @@
--- Returns hosts in some slots with due URLs in running crawls, ordered by due time. Each host
--- appears once per crawl, with the known and pending URLs in its newest chunk. If a crawl has
--- no pages left and keeps no media, only slots with reserved pages are included. Otherwise
--- hosts without reserved pages would remain due and be first each time, and a worker that
--- cannot hold all hosts would never get the others.
---
--- Each crawl that may send requests is read separately. A paused crawl may have a million hosts
--- that have been due for longer than any other crawl's.
+-- If a crawl has no pages left and keeps no media, only slots with reserved pages are included,
+-- because other hosts would remain due and be first each time. Each crawl is read separately,
+-- because a paused crawl may have a million hosts that have been due for longer.
 create or replace function coordinator.load_due_hosts(
     p_slots smallint[], p_until timestamptz, p_limit integer)
 returns table (slot smallint, crawl integer, site_hash bigint, host_hash bigint,
@@ -15,13 +10,11 @@ language plpgsql stable security definer set search_path = everytab, pg_temp
 set jit = off as $$
 #variable_conflict use_column
 declare
-    -- Minimum number of hosts to read per slot, even if the slot's share of the limit is
-    -- smaller.
+    -- Minimum number of hosts to read per slot.
     least_a_slot constant integer := 1000;
     -- Slots differ in their due hosts, so each may have this many times its share of the limit.
     shares constant integer := 4;
-    -- Minimum number of hosts to read per crawl and slot, even if many crawls have due hosts in
-    -- the slot.
+    -- Minimum number of hosts to read per crawl and slot.
     least_a_crawl constant integer := 10;
     a_slot constant integer :=
         least(p_limit, greatest(least_a_slot,

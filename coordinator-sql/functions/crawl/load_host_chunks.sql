@@ -1,5 +1,5 @@
--- Returns host state chunks in the order in which they were written. The arrays contain triples
--- of slot, crawl and host hash.
+-- Chunks are returned in the order in which they were written. The arrays contain triples of
+-- slot, crawl and host hash.
 create or replace function coordinator.load_host_chunks(
     p_slots smallint[], p_crawls integer[], p_host_hashes bigint[])
 returns table (slot smallint, crawl integer, host_hash bigint, seq integer, data bytea)

@@ -1,5 +1,3 @@
--- Returns a crawl's fetches with a stored record for some URLs, in the form of open_index_rows.
--- This is used for the redirect targets of home pages.
 create or replace function coordinator.load_index_rows(
     p_crawl integer, p_host_hashes bigint[], p_url_hashes bigint[])
 returns table (host_hash bigint, url_hash bigint, url text, at timestamptz, status smallint,

@@ -1,4 +1,3 @@
--- Returns the robots.txt overrides for the owners of open crawls, for slot holders.
 create or replace function coordinator.load_robots_overrides()
 returns setof everytab.robots_overrides
 language sql stable security definer set search_path = everytab, pg_temp as $$

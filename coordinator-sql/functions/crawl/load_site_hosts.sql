@@ -1,5 +1,4 @@
--- Returns the frontier_hosts rows of some sites' hosts, which all crawls share. The arrays
--- contain pairs of slot and site hash.
+-- The arrays contain pairs of slot and site hash.
 create or replace function coordinator.load_site_hosts(
     p_slots smallint[], p_site_hashes bigint[])
 returns table (slot smallint, host_hash bigint, site_hash bigint, hostname text,

@@ -1,4 +1,3 @@
--- Returns the open crawls' sums in some slots, for their new holder.
 create or replace function coordinator.load_slot_sums(p_slots smallint[])
 returns table (slot smallint, crawl integer, pending bigint, reserved bigint)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,11 +1,9 @@
--- Creates the partition of fetches or fetch_texts that contains a crawl's rows, if it does not
--- exist.
 create or replace function coordinator.make_fetches_partition(
     p_crawl integer, p_table text default 'fetches')
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- Number of crawls that share a partition. This is small enough to drop old crawls
-    -- together, and large enough that a crawl with a single URL does not cost a table.
+    -- Number of crawls that share a partition: few enough to drop old crawls together, and
+    -- enough that a crawl with a single URL does not cost a table.
     crawls_per_partition constant integer := 64;
     number integer := p_crawl / crawls_per_partition;
     name text := p_table || '_' || number;

@@ -1,4 +1,3 @@
--- Creates the partition for an hour's links, if it does not exist.
 create or replace function coordinator.make_links_partition(p_hour integer)
 returns void language sql set search_path = everytab, pg_temp as $$
     select coordinator.make_partition(

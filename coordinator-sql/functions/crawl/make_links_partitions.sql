@@ -1,5 +1,5 @@
--- Creates the partitions for this hour's and the next hour's links, so that transactions that
--- write links need not create them.
+-- Creates this hour's and the next hour's partition, so that transactions that write links need
+-- not create them.
 create or replace function coordinator.make_links_partitions()
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare

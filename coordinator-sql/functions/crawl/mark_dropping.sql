@@ -1,6 +1,5 @@
--- Records that an ended crawl's removal has started, or that it was abandoned. After the start,
--- crawls that repeat this one no longer refer to its records, so that its archives can be
--- deleted once its rows are gone.
+-- After the start of a removal, crawls that repeat this one no longer refer to its records, so
+-- that its archives can be deleted once its rows are gone.
 create or replace function coordinator.mark_dropping(p_id uuid, p_is_dropping boolean)
 returns void language sql security definer set search_path = everytab, pg_temp as $$
     update crawls c

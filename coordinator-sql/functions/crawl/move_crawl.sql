@@ -1,7 +1,5 @@
--- Pauses, resumes or cancels a crawl, depending on p_verb. Returns its state, the reason why it
--- ended, and the reason why it is paused. There is no row if the crawl does not exist. An ended
--- crawl does not change. If a crawl should be resumed but its owner may not crawl, it remains
--- paused for this reason, and continues automatically later.
+-- If a crawl should be resumed but its owner may not crawl, it remains paused for this reason
+-- and continues automatically later.
 create or replace function coordinator.move_crawl(p_id uuid, p_verb text)
 returns table (state text, ended_by text, paused_by text)
 language plpgsql security definer set search_path = everytab, pg_temp as $$

@@ -1,4 +1,3 @@
--- Returns the archives among p_objects to which fetches in other crawls than p_but refer.
 create or replace function coordinator.named_objects(p_but integer[], p_objects text[])
 returns setof text
 language sql stable security definer set search_path = everytab, pg_temp as $$

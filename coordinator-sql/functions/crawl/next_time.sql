@@ -1,7 +1,5 @@
--- Returns the first time after p_after at which a schedule is due. A periodic schedule is due
--- at p_anchor and every p_every_s seconds from then on. If p_every_s is null, the schedule is
--- due at second p_at_s of the UTC day on the weekdays in a mask whose first bit is Monday. A
--- UTC day always has 86,400 seconds.
+-- A schedule is due at p_anchor and every p_every_s seconds from then on, or at second p_at_s
+-- of the UTC day on the weekdays in a mask whose first bit is Monday.
 create or replace function coordinator.next_time(
     p_anchor timestamptz, p_every_s integer, p_at_s integer, p_weekdays smallint,
     p_after timestamptz)

@@ -1,5 +1,5 @@
--- Opens the run that writes a crawl's indexes and lists: crawl-index jobs, each for a range of
--- slots, and then crawl-close. The crawl has ended, and the caller has locked its row.
+-- Opens the run that writes a crawl's indexes and lists. The crawl has ended, and the caller
+-- has locked its row.
 create or replace function coordinator.open_crawl_run(p_crawl integer)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare
@@ -13,7 +13,7 @@ declare
     new_run integer;
     rows_of_crawl numeric;
     -- Within this time, other workers notice that the crawl has ended and upload its remaining
-    -- records. These contain robots.txt files, to which no fetch refers.
+    -- records, such as robots.txt files, to which no fetch refers.
     others_put constant interval := '15 seconds';
 begin
     new_run := coordinator.start_run(

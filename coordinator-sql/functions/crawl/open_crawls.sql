@@ -1,12 +1,7 @@
--- Returns the open crawls, for slot holders. Every worker calls this every few seconds. Some
--- calls first do chores: they end a crawl whose time is over, pause or resume keys' crawls by
--- their quotas, create the next links partition, and fire due schedules. In a small fleet each
--- call does the chores, and in a large fleet a call does them by chance. budget_left is the
--- number of pages that a limited crawl may still reserve (null: no limit). The rates (requests
--- per second, null: unlimited) and minimum delays apply to the crawl, and to all of its owner's
--- crawls together. holders is the number of workers that share such a rate. forgotten_at is
--- when anything was last forgotten, in any crawl. When patterns_version changes, the includes
--- and excludes must be read again.
+-- Returns the open crawls. Every worker calls this every few seconds. Rates are requests per
+-- second, for the crawl and for all of its owner's crawls together, and holders is the number
+-- of workers that share such a rate. forgotten_at is when anything was last forgotten, in any
+-- crawl. When patterns_version changes, the includes and excludes must be read again.
 create or replace function coordinator.open_crawls()
 returns table (crawl integer, id uuid, name text, owner text, state text, budget_left bigint,
                store text, rate double precision, holders integer, min_delay_ms integer,

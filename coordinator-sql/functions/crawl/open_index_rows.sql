@@ -1,6 +1,4 @@
--- Opens a cursor over a crawl's fetches with a stored record in a range of slots, in no
--- particular order, and returns the cursor's name. The caller reads it in the same transaction.
--- We use a cursor because Postgres would hold a function's whole result, which may have
+-- Opens a cursor, because a function's own result would be held in memory, and it may have
 -- millions of rows. A revisit has no body, so its row describes the record that contains the
 -- body.
 create or replace function coordinator.open_index_rows(

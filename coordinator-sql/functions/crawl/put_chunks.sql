@@ -1,11 +1,11 @@
--- Writes host state chunks for a slot, and each host's due time. Chunks for closed crawls are
--- skipped. A snapshot deletes the chunks before it.
+-- Writes host state chunks, and each host's due time. Skips closed crawls. A snapshot deletes
+-- the chunks before it.
 create or replace function coordinator.put_chunks(
     p_slot smallint, p_closed integer[], p_chunks everytab.chunk_row[])
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- While a host remains due, its due time is updated at most this often. So rows are seldom
-    -- updated, and hosts that were not read for longer are still first.
+    -- While a host remains due, its due time is updated at most this often, so that rows are
+    -- seldom updated and hosts that have waited longest remain first.
     kept constant interval := interval '1 minute';
 begin
     delete from frontier_chunks c

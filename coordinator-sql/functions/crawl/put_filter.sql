@@ -1,5 +1,4 @@
--- Writes an owner's filter: a new one, or the next version under this name. Crawls that were
--- started with the filter keep their copy.
+-- Crawls that were started with the filter keep their copy.
 create or replace function coordinator.put_filter(
     p_id uuid, p_owner text, p_name text, p_body jsonb)
 returns table (id uuid, owner text, name text, version integer, body jsonb,

@@ -1,15 +1,9 @@
--- Records the results of sending a webhook's events, and ends the webhook's lease. For each
--- event, the arrays contain its number, its outcome (ok if it was delivered) and the response's
--- status, if there was one. p_retry_after_s is the pause that the receiver requested, if any.
--- Events that were not sent remain due.
+-- Records the results of sending a webhook's events, and ends its lease. p_retry_after_s is the
+-- pause that the receiver requested.
 --
 -- A failed event is retried after an increasing pause, and is given up a day after its first
--- attempt. While no event succeeds, the webhook itself also pauses, for up to five minutes. It
--- is disabled if the receiver responds with status 410 (gone), or if nothing has succeeded for
--- a day. If more than max_events have never been tried, the newest are given up.
---
--- Returns the result recorded, or lost if another worker has the lease or the webhook is gone.
--- Also returns why this call disabled the webhook, and how many events were given up.
+-- attempt. While no event succeeds, the webhook itself also pauses. It is disabled if the
+-- receiver responds with status 410 (gone), or if it has failed for a day.
 create or replace function coordinator.record_webhook(
     p_id uuid, p_token uuid, p_numbers bigint[], p_outcomes text[], p_statuses smallint[],
     p_retry_after_s integer,
@@ -17,7 +11,7 @@ create or replace function coordinator.record_webhook(
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 #variable_conflict use_column
 declare
-    -- Waiting events per webhook. An event has about 700 bytes.
+    -- Waiting events per webhook, of about 700 bytes each.
     max_events constant integer := 100000;
     -- Waiting events are counted if nothing was delivered, and otherwise with this probability,
     -- because counting max_events takes 25 ms.

@@ -1,5 +1,4 @@
--- Releases a worker's slots, and deletes the worker if it is leaving. A slot's next holder
--- repeats the work since the last checkpoint. Returns the released slots.
+-- A slot's next holder repeats the work since the last checkpoint.
 create or replace function coordinator.release_slots(
     p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[],
     p_leaves boolean)

@@ -1,4 +1,3 @@
--- Removes an owner's filter. Returns false if this name does not exist.
 create or replace function coordinator.remove_filter(p_owner text, p_name text)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

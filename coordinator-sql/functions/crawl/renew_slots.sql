@@ -1,12 +1,11 @@
--- Extends a worker's slot leases, records that the worker is alive, and frees slots whose
--- leases have expired. Returns the slots that the worker still holds, the number of live
--- workers, and each worker's share.
+-- Extends a worker's slot leases, and returns those that it still holds. Also records that the
+-- worker is alive, and frees slots whose leases have expired.
 create or replace function coordinator.renew_slots(
     p_worker text, p_slots smallint[], p_lease_numbers integer[], p_tokens uuid[],
     out held smallint[], out live_workers integer, out share integer)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- As lease_slots has it.
+    -- As in lease_slots.
     lease_ms constant integer := 30000;
 begin
     insert into workers as w (worker, seen_at) values (p_worker, clock_timestamp())

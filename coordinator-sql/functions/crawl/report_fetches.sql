@@ -1,10 +1,7 @@
--- Counts the next part of a crawl's fetches, after a position ordered by epoch, transaction and
--- number. The last row has the kind position, and its name is the position for the next call.
--- This row is absent if no fetches were left.
---
--- A row counts fetches with the same outcome, status, type, depth or hour (UTC) and the same
--- final state. A row with the kind host counts one host's failed or left fetches, by outcome. A
--- name is null if the fetches have no such value.
+-- A row counts fetches with the same final state and the same outcome, status, type, depth or
+-- hour (UTC), or one host's failed or left fetches by outcome. The last row has the kind
+-- position, and its name is the position for the next call; it is absent if no fetches were
+-- left.
 create or replace function coordinator.report_fetches(
     p_crawl integer, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint)
 returns table (kind text, name text, host_hash bigint, ending text, amount bigint)

@@ -1,8 +1,6 @@
--- Reserves pages in a limited crawl for a slot. Each page is reserved before its URL is
--- requested, so that the limit is never exceeded. Returns at most p_wanted, and at most a
--- fourth of the slot's share, but at least one if any page is left. The share is the remaining
--- pages divided by the slots with pending URLs. Null if the lease is lost. 0 if no page is
--- left, if the slot has nothing pending, or if the crawl has no limit or is not running.
+-- Pages are reserved before their URLs are requested, so that the limit is never exceeded.
+-- Returns at most a fourth of the slot's share of the remaining pages, but at least one if any
+-- is left. Null if the lease is lost.
 create or replace function coordinator.reserve_pages(
     p_slot smallint, p_lease_number integer, p_token uuid, p_crawl integer, p_wanted bigint)
 returns bigint language plpgsql security definer set search_path = everytab, pg_temp as $$

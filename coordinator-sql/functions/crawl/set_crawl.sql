@@ -1,8 +1,6 @@
--- Changes one limit at which an open crawl ends. p_name is limit (pages in total), duration_s
--- (seconds since its start) or max_store_bytes. Null removes duration_s or max_store_bytes.
--- Returns the result changed, or why nothing changed: unknown, ended, unlimited (the crawl was
--- started without a page limit, so its holders reserve no pages and would exceed a limit), or
--- used (more pages than p_value are already captured or reserved). used is their number.
+-- p_name is limit (pages in total), duration_s (seconds since the crawl's start) or
+-- max_store_bytes. A crawl that was started without a page limit gets none, because its holders
+-- reserve no pages.
 create or replace function coordinator.set_crawl(
     p_id uuid, p_name text, p_value bigint, out word text, out used bigint)
 language plpgsql security definer set search_path = everytab, pg_temp as $$

@@ -1,7 +1,6 @@
--- Changes a rate limit for one of an owner's crawls, or, if p_id is null, for all its crawls
--- together. p_name is rate (requests per second) or min_delay_ms, and null removes the limit.
--- Slot holders notice the change within seconds. An operator (p_owner is null) may change any
--- single crawl. Returns false if the owner does not have this crawl, or if it has ended.
+-- p_id is null for all of an owner's crawls together, and p_owner is null for an operator, who
+-- may change any single crawl. p_name is rate (requests per second) or min_delay_ms. Null
+-- removes the limit.
 create or replace function coordinator.set_crawl_rate(
     p_owner text, p_id uuid, p_name text, p_value double precision)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$

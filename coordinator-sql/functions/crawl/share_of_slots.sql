@@ -1,9 +1,7 @@
--- Returns how many slots each live worker may hold. This is the 256 slots divided by the number
--- of recently seen workers, rounded up.
 create or replace function coordinator.share_of_slots(out live_workers integer, out share integer)
 language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- Three renewals. A worker that was not seen for this long does not count.
+    -- Three renewals.
     seen_within constant interval := '15 seconds';
     -- The number of rows in the table slots.
     all_slots constant integer := 256;

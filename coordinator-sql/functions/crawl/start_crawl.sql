@@ -1,6 +1,4 @@
--- Starts a crawl and returns its number. The crawl does not end before its last seed was added
--- (add_links). ends_at and max_store_bytes are further limits, and null means unlimited. If the
--- owner is a key, the key's ports are copied into the settings.
+-- If the owner is a key, the key's ports are copied into the settings.
 create or replace function coordinator.start_crawl(p_crawl everytab.new_crawl)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

@@ -1,8 +1,5 @@
--- Starts a schedule's crawl with all the schedule's seeds. The caller has locked the schedule's
--- row. The crawl's name has the form of all live crawls: the time in UTC, and the first 8
--- digits of its id. If the schedule repeats a crawl, the new crawl repeats the schedule's last
--- crawl, if there is one. Raises an error if the owner is a key whose quotas do not allow the
--- crawl.
+-- The caller has locked the schedule's row. If the schedule repeats a crawl, the new crawl
+-- repeats the schedule's last crawl, if there is one.
 create or replace function coordinator.start_scheduled(p_schedule everytab.schedules)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,6 +1,5 @@
--- Writes the event url.done for each fetched URL that was submitted to a key's crawl. Such a
--- URL has depth 0 and no referrer. Nothing is recorded for crawls in p_closed. If no webhook
--- receives this event, this costs only one read from webhooks.
+-- A submitted URL has depth 0 and no referrer. If no webhook receives this event, this costs
+-- only one read from webhooks.
 create or replace function coordinator.tell_urls(
     p_closed integer[], p_fetches everytab.fetch_row[])
 returns void language plpgsql set search_path = everytab, pg_temp as $$

@@ -1,6 +1,5 @@
--- Writes an event for each of an owner's webhooks that receives this event type, in the
--- transaction that makes the reported change. If a webhook is being removed, this waits for
--- that transaction, which takes no other lock.
+-- If a webhook is being removed, this waits for the removing transaction, which takes no other
+-- lock.
 create or replace function coordinator.tell_webhooks(p_owner text, p_type text, p_data json)
 returns void language sql set search_path = everytab, pg_temp as $$
     insert into webhook_events (webhook, body)

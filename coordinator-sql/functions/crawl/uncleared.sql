@@ -1,6 +1,5 @@
--- Returns the forgotten URLs and sites that the archives still contain, in the order in which
--- they were first forgotten. This includes entries that were already cleared if a fetch was
--- recorded later, for a request that was sent before the URL was forgotten.
+-- Includes cleared entries if a fetch was recorded later, for a request that was sent before
+-- the URL was forgotten.
 create or replace function coordinator.uncleared()
 returns table (number integer, kind text, name text, forgotten_at timestamptz)
 language sql stable set search_path = everytab, pg_temp as $$

@@ -1,5 +1,4 @@
--- Returns the webhooks that have events. Each one costs one index lookup, even if it has many
--- events.
+-- Returns the webhooks that have events, with one index lookup each.
 create or replace function coordinator.waiting_webhooks()
 returns setof uuid language sql stable set search_path = everytab, pg_temp as $$
     with recursive waiting (webhook) as (

@@ -1,5 +1,3 @@
--- Returns how many webhooks have waiting events, and how many of these are failing. This is for
--- the workers' metrics.
 create or replace function coordinator.webhook_backlog(out waiting bigint, out failing bigint)
 language sql stable security definer set search_path = everytab, pg_temp as $$
     select count(*), count(*) filter (where w.failures > 0)

@@ -1,5 +1,3 @@
--- Returns an event's body, as the Standard Webhooks specification defines it. Null values in
--- p_data are omitted.
 create or replace function coordinator.webhook_body(p_type text, p_at timestamptz, p_data json)
 returns text language sql stable as $$
     select json_build_object(

@@ -1,6 +1,5 @@
--- Returns the pause after an event's failed attempt, depending on the number of failures: from
--- 5 seconds to 8 hours. It varies by up to a tenth, so that events that failed together are not
--- retried together.
+-- The pause varies by up to a tenth, so that events that failed together are not retried
+-- together.
 create or replace function coordinator.webhook_pause(p_failures integer)
 returns interval language plpgsql set search_path = everytab, pg_temp as $$
 declare

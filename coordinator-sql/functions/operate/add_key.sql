@@ -1,5 +1,4 @@
--- Creates a key for the HTTP service. p_secret is the digest of the key's secret. A null limit
--- means unlimited.
+-- p_secret is the digest of the key's secret. A null limit means unlimited.
 create or replace function coordinator.add_key(
     p_key text, p_secret bytea, p_name text, p_requests_per_second double precision,
     p_burst integer, p_urls_a_day bigint, p_pages_a_day bigint, p_max_bytes bigint,

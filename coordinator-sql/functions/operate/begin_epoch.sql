@@ -1,12 +1,7 @@
--- Lets live crawls continue in a database that was restored from a backup. Cursors contain
--- transaction ids, but the new server assigns ids from the start. Compared with the old
--- cursors, its new links would seem to be read already, and old links would seem to be
--- uncommitted. Therefore this transaction rewrites the links that some slots have not read,
--- only for these slots, and deletes all other links. Each slot then reads from the beginning.
--- Leases were granted by another server, so they are ended without counting deaths.
---
--- This may be run at any time, and repeatedly. Returns the number of the new epoch. Null if
--- there is no crawl.
+-- Lets live crawls continue in a database that was restored from a backup. The new server
+-- assigns transaction ids from the start, so those in cursors and links are wrong. Therefore
+-- this transaction rewrites the links that some slots have not read, only for these slots,
+-- deletes all other links, and lets each slot read from the beginning.
 create or replace function coordinator.begin_epoch()
 returns smallint language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

@@ -1,6 +1,5 @@
--- Removes an imported list's patterns from the blocklist, except those given. If another list
--- also contains a removed pattern, the pattern then belongs to that list and remains. The
--- caller holds import_list's lock.
+-- If another list also contains a removed pattern, the pattern then belongs to that list and
+-- remains. The caller holds import_list's lock.
 create or replace function coordinator.drop_from_list(
     p_list text, p_kinds text[], p_patterns text[])
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$

@@ -1,6 +1,5 @@
--- Deletes a scan that empty_scan has emptied: its row, its run and its partitions. The data
--- tables are locked last, for a short time. Raises ET011 if another session uses them. Returns
--- false if the scan does not exist, or if empty_scan did not empty it.
+-- The data tables are locked last, for a short time. Raises ET011 if another session uses them.
+-- Returns false if empty_scan did not empty the scan.
 create or replace function coordinator.drop_scan(p_scan integer)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

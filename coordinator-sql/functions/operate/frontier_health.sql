@@ -1,7 +1,6 @@
--- Returns the state of live crawls that `doctor` checks. Links are normally read within
--- seconds, so a partition that still exists hours later contains links that a slot did not
--- read. If cursors are ahead of this server's transactions, another server's backup was
--- restored without begin_epoch.
+-- Links are normally read within seconds, so a partition that still exists hours later contains
+-- links that a slot did not read. If cursors are ahead of this server's transactions, another
+-- server's backup was restored without begin_epoch.
 create or replace function coordinator.frontier_health(
     out open_crawls integer, out running_crawls integer, out stores text[],
     out live_workers integer, out held_slots integer, out slots integer,
@@ -9,9 +8,9 @@ create or replace function coordinator.frontier_health(
     out is_of_another_server boolean, out server_time timestamptz)
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$
 declare
-    -- As share_of_slots has it.
+    -- As in share_of_slots.
     seen_within constant interval := '15 seconds';
-    -- As lease_slots has it.
+    -- As in lease_slots.
     suspect_deaths constant integer := 2;
     -- Limit seconds = 3600: an hour.
     hour constant integer := 3600;

@@ -1,13 +1,10 @@
--- Replaces an imported list's patterns, and records the list's source and import time. A
--- pattern that an operator or another list added before does not change, but also_listed
--- records that this list contains it, too. The arrays have equal lengths, are sorted, and
--- contain no duplicate pattern. Returns how many blocklist patterns now belong to this list.
+-- A pattern that an operator or another list added before does not change, but also_listed
+-- records that this list contains it, too. The arrays are sorted, and contain no duplicate
+-- pattern. Returns how many blocklist patterns now belong to this list.
 --
 -- Lists may have a million patterns, so only differences from the previous version are written.
--- We take a lock instead of using "on conflict", which takes a third longer. Rows are inserted
--- in the arrays' order, which is almost the order of the index. Nested loops are disabled
--- because Postgres estimates an array at ten rows, and would look up each of a million
--- patterns.
+-- The lock replaces "on conflict", which takes a third longer. With nested loops, Postgres
+-- would look up each pattern, because it estimates an array at ten rows.
 create or replace function coordinator.import_list(
     p_list text, p_source text, p_kinds text[], p_patterns text[])
 returns bigint language plpgsql security definer set search_path = everytab, pg_temp

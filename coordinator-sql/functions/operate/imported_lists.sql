@@ -1,5 +1,3 @@
--- Returns the imported lists, sorted by name, each with its source, its import time and how
--- many patterns belong to it.
 create or replace function coordinator.imported_lists()
 returns table (list text, source text, imported_at timestamptz, patterns bigint)
 language sql stable security definer set search_path = everytab, pg_temp as $$

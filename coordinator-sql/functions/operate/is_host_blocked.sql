@@ -1,4 +1,3 @@
--- Returns whether a hostname is blocked, either by name or by a domain suffix.
 create or replace function coordinator.is_host_blocked(p_hostname text)
 returns boolean language sql stable set search_path = everytab, pg_temp as $$
     with labels as (select string_to_array(p_hostname, '.') as label)

@@ -1,13 +1,8 @@
--- Returns a key's usage: URLs submitted and pages captured since 00:00 UTC, bytes that its
--- crawls store, and its open crawls without standing ones. Except for the URLs, these counts
--- may be as old as recount_after. If a crawl was started on an earlier day, pages that it
--- captured between midnight and this day's first count are not included. Slot holders cause
--- counts every few seconds.
+-- Except for the URLs, counts may be some seconds old. If a crawl was started on an earlier
+-- day, pages that it captured between midnight and this day's first count are not included.
 --
--- A count adds up the crawls that were open at the last count, so its cost depends on the
--- number of open crawls. This does not wait for locks: if another transaction is counting or
--- using the key, the last counts are returned. So the caller may hold locks on slots and
--- crawls.
+-- This does not wait for locks, so that the caller may hold locks on slots and crawls: if
+-- another transaction is counting or using the key, the last counts are returned.
 create or replace function coordinator.key_use(
     p_key text, out urls_today bigint, out pages_today bigint, out bytes_kept bigint,
     out open_crawls integer)

@@ -1,6 +1,4 @@
--- Returns the patterns that operators added to the blocklist, sorted by kind and pattern.
--- Patterns from imported lists are not included, because there may be a million. imported_lists
--- returns their number.
+-- Patterns from imported lists are omitted, because there may be a million.
 create or replace function coordinator.list_blocked()
 returns table (kind text, pattern text, reason text, added_at timestamptz)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,4 +1,3 @@
--- Returns all keys with their limits and usage, oldest first.
 create or replace function coordinator.list_keys()
 returns table (key text, name text, created_at timestamptz, revoked_at timestamptz,
                requests_per_second double precision, burst integer, urls_a_day bigint,

@@ -1,4 +1,3 @@
--- Returns all scans, newest first.
 create or replace function coordinator.list_scans()
 returns table (scan_id uuid, crawl text, state text, outstanding bigint, discarded bigint,
                started_at timestamptz, finished_at timestamptz)

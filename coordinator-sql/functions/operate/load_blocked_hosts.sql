@@ -1,7 +1,5 @@
--- Returns the hostnames and domain suffixes that were added to the blocklist after a time,
--- including those on imported lists. Live crawls send no requests to these hosts. A transaction
--- may commit later than its time, so each call should start some minutes before the previous
--- one.
+-- A transaction may commit later than its time, so each call should start some minutes before
+-- the previous one.
 create or replace function coordinator.load_blocked_hosts(p_after timestamptz)
 returns table (kind text, pattern text)
 language sql stable security definer set search_path = everytab, pg_temp as $$

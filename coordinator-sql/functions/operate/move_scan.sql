@@ -1,5 +1,5 @@
--- Changes the stores in a scan's settings after `restore` has copied its site and archive to
--- other stores. Raises an error if the scan has not ended.
+-- Called after `restore` has copied the scan's site and archive to these stores. Raises an
+-- error if the scan has not ended.
 create or replace function coordinator.move_scan(p_scan integer, p_site text, p_archive text)
 returns void language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

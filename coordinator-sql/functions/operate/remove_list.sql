@@ -1,5 +1,4 @@
--- Removes an imported list and its patterns, except those that another list contains. Returns
--- false if this list does not exist.
+-- Keeps patterns that another list contains.
 create or replace function coordinator.remove_list(p_list text)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,5 +1,4 @@
--- Revokes a key. The key is rejected from then on, and its webhooks receive no further events.
--- Returns false if the key does not exist or was already revoked.
+-- Revokes a key, and disables its webhooks.
 create or replace function coordinator.revoke_key(p_key text)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

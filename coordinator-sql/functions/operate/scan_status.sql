@@ -1,7 +1,4 @@
--- Returns everything that `scan status` shows, as one JSON object whose keys other programs
--- read. This includes the scan, its stages with counts and outcomes, its workers, the jobs
--- under poison-item isolation (careful), the last errors, and stages whose counters and rows
--- disagree (drift).
+-- Other programs read the keys of this object.
 create or replace function coordinator.scan_status(p_scan integer)
 returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
     select jsonb_build_object(
@@ -55,9 +52,9 @@ returns jsonb language sql stable security definer set search_path = everytab, p
                  -- job.
                  order by ev.at desc limit 10) e), '[]'),
         -- The stores, resolvers and databases for which jobs were released. An entry ends when
-        -- a job of the same kind completes that was leased after the release. A job that was
-        -- leased before may have read all its input by then. For a resolver, the completed job
-        -- must be from the same worker.
+        -- a job of the same kind completes that was leased after the release, because an
+        -- earlier one may already have read all its input. For a resolver, this job must be
+        -- from the same worker.
         'troubles', coalesce((
             select jsonb_agg(to_jsonb(t) order by t.at desc) from (
                 select distinct on (j.kind) ev.at, j.kind, ev.worker_id as holder, ev.message

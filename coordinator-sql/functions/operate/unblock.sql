@@ -1,4 +1,3 @@
--- Removes a pattern from the blocklist. Returns false if the blocklist does not contain it.
 create or replace function coordinator.unblock(p_kind text, p_pattern text)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

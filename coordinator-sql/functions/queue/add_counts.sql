@@ -1,4 +1,3 @@
--- Adds two objects that map names to counts.
 create or replace function coordinator.add_counts(p_counts jsonb, p_more jsonb)
 returns jsonb language sql immutable set search_path = everytab, pg_temp as $$
     select case when p_more is null or p_more = '{}' then p_counts else

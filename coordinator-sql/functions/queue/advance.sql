@@ -1,6 +1,4 @@
--- Runs the next step after a stage's last job has ended. The index stage fans out into shards.
--- bundle-shard opens search and map. When both of these have ended, publish is opened, and
--- publish ends the run. In a crawl's run, crawl-index opens crawl-close, which ends the run.
+-- Runs the next step after a stage's last job has ended.
 create or replace function coordinator.advance(p_run integer, p_kind everytab.job_kind)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin
@@ -13,10 +11,9 @@ begin
         perform coordinator.open_stage(p_run, 'map', coordinator.map_jobs(p_run));
     elsif p_kind in ('search', 'map') then
         -- The last search job and the last map job may end at the same time, and then neither
-        -- transaction sees the other's count. The second one waits here for the run's row, and
-        -- the next statement sees the first one's commit. We update the row instead of only
-        -- locking it. In a transaction that reads one snapshot, an update fails here, so the
-        -- transaction is repeated. Otherwise the run would never end.
+        -- transaction sees the other's count. The second one waits here, and the next statement
+        -- sees the first one's commit. An update, unlike a lock, fails in a transaction that
+        -- reads one snapshot, because the run would otherwise never end.
         update runs r set state = r.state where r.run = p_run;
         if not exists (select from stages st
                         where st.run = p_run and st.kind in ('search', 'map')

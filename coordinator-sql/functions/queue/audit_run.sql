@@ -1,6 +1,5 @@
--- Compares a run's counters with its rows, and returns one row for each stage where they
--- disagree. The icon and bundle-shard stages count their jobs before the rows exist. For these
--- stages the expected number is computed from the shards and the discarded warc jobs.
+-- The icon and bundle-shard stages count their jobs before the rows exist, so their expected
+-- number is computed from the shards and the discarded warc jobs.
 create or replace function coordinator.audit_run(p_run integer)
 returns table (kind text, outstanding integer, unfinished integer)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,10 +1,7 @@
--- Checks the fence before a chunk of rows is recorded. held is true if the lease is current.
--- fresh is true if the rows must still be written: chunks are numbered from 1 within a lease,
--- and if the reply is lost, the worker sends the same chunk again. held is also false in two
--- other cases. The first is a job whose kind is not p_kind, because a lease grants access only
--- to rows of its own kind. The second is a missing earlier chunk, which a failover to an
--- asynchronous standby can lose although it keeps the lease. The output would then be
--- incomplete.
+-- Chunks are numbered from 1 within a lease, and fresh is false if the worker has sent this one
+-- before. held is also false if the job's kind is not p_kind, because a lease grants access
+-- only to rows of its own kind, and if an earlier chunk is missing: a failover to an
+-- asynchronous standby can lose a chunk although it keeps the lease.
 create or replace function coordinator.begin_chunk(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_kind everytab.job_kind,

@@ -1,7 +1,6 @@
--- Cancels a run. Its jobs are no longer leased, and a worker that holds a lease loses it at its
--- next renewal or completion. Returns false if the run does not exist or has ended. The lock is
--- taken first, so that no job is leased or published in the meantime. Raises ET011 if the jobs
--- remain locked by another session.
+-- A worker that holds a lease loses it at its next renewal or completion. The lock is taken
+-- first, so that no job is leased or published in the meantime. Raises ET011 if the jobs remain
+-- locked by another session.
 create or replace function coordinator.cancel_run(p_run integer)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,4 +1,3 @@
--- Raises an error if a chunk's number or row count exceeds what workers send.
 create or replace function coordinator.check_chunk(p_chunk integer, p_rows integer)
 returns void language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare

@@ -1,6 +1,6 @@
--- The fence. If job id, lease number and token are the job's current lease, locks the job's row
--- and returns it. If the lease is lost, returns a row with nulls. Until the transaction ends,
--- the row lock prevents the sweep and all other transactions from changing the job.
+-- The fence: locks the job's row if job id, lease number and token are its current lease, and
+-- otherwise returns nulls. Until the transaction ends, the row lock prevents the sweep and all
+-- other transactions from changing the job.
 create or replace function coordinator.check_fence(
     p_job_id bigint, p_lease_number integer, p_token uuid)
 returns everytab.jobs language plpgsql set search_path = everytab, pg_temp as $$

@@ -1,7 +1,5 @@
--- Raises an error for job kinds that the caller's role may not lease. The caller is
--- session_user, the role that signed in, because current_user is the functions' owner here.
--- Behind a pooler it is the role that the pooler uses to connect to Postgres. The functions'
--- owner may lease every kind.
+-- The caller is session_user, the role that signed in, because current_user is the functions'
+-- owner here. The functions' owner may lease every kind.
 create or replace function coordinator.check_kinds(p_kinds everytab.job_kind[])
 returns void language plpgsql stable set search_path = everytab, pg_temp as $$
 declare

@@ -1,5 +1,4 @@
--- Raises an error if a completion lacks counts that later steps read. Every job counts its
--- inputs and outcomes, and fan_out adds up the host counts from index jobs.
+-- Later steps read these counts.
 create or replace function coordinator.check_stats(p_kind everytab.job_kind, p_stats jsonb)
 returns void language plpgsql immutable set search_path = everytab, pg_temp as $$
 declare

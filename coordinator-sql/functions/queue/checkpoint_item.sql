@@ -1,5 +1,4 @@
--- Poison-item isolation: records the job item that the worker is about to process. If the
--- worker then dies, the sweep finds the item's number here. Returns false if the lease is lost.
+-- Poison-item isolation: the sweep finds the item's number if the worker dies.
 create or replace function coordinator.checkpoint_item(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_item bigint)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$

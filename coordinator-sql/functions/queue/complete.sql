@@ -1,8 +1,6 @@
--- Completes jobs in one transaction, in this order: the fence, the results, the next jobs, and
--- finally the counters, because every other completion waits for their rows. If a counter
--- reaches zero, the next stage is opened by a new statement. Returns one result per job, in the
--- arguments' order: recorded, already_recorded (an earlier call's reply was lost) or lost. The
--- caller has recorded the jobs' rows in the same transaction before.
+-- The counters are last, because every other completion waits for their rows. Returns one
+-- result per job, in the arguments' order. The caller has recorded the jobs' rows before, in
+-- the same transaction.
 create or replace function coordinator.complete(
     p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[], p_stats jsonb[])
 returns text[] language plpgsql security definer set search_path = everytab, pg_temp

@@ -1,5 +1,4 @@
--- Returns the lease number of a run's completed job. Null if the job is not completed. Readers
--- use only rows that this lease wrote.
+-- Readers use only rows that this lease wrote.
 create or replace function coordinator.completed_lease(
     p_run integer, p_kind everytab.job_kind, p_part integer)
 returns integer language sql stable set search_path = everytab, pg_temp as $$

@@ -1,5 +1,4 @@
--- Returns the number of events for a scan's jobs of this kind: attempts that ended without
--- completion, and jobs that were reopened.
+-- An event is an attempt that ended without completion, or a reopening.
 create or replace function coordinator.count_early_ends(p_scan integer, p_kind everytab.job_kind)
 returns bigint
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,7 +1,5 @@
--- Returns how long one lease of a job may last in total, even if the worker keeps renewing it.
--- This is far longer than a job takes, even at the run's rates, so that only a hanging job
--- reaches it. p_override_ms is the run's own deadline and applies at any rate. If it is null,
--- the deadline depends on the kind.
+-- The deadline is far longer than a job takes, so that only a hanging job reaches it.
+-- p_override_ms is the run's own deadline and applies at any rate.
 create or replace function coordinator.deadline(
     p_kind everytab.job_kind, p_crashes integer, p_override_ms bigint,
     p_rate integer, p_archive_rate integer)

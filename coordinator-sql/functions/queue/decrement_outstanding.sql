@@ -1,7 +1,5 @@
--- Subtracts p_amount completed or discarded jobs from their stage's outstanding count. If no
--- jobs are left, separate statements close the stage and enqueue the next jobs. A new statement
--- sees the changes that other transactions committed while this one waited for the counter's
--- row.
+-- Separate statements close the stage and enqueue the next jobs, because a new statement sees
+-- the changes that other transactions committed while this one waited for the counter's row.
 create or replace function coordinator.decrement_outstanding(
     p_run integer, p_kind everytab.job_kind, p_ended_as everytab.job_state, p_amount integer)
 returns void language plpgsql set search_path = everytab, pg_temp as $$

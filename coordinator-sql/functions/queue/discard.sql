@@ -1,6 +1,5 @@
--- Discards a job that cannot succeed. This never blocks other jobs. If warc job k is discarded,
--- icon job k and bundle-shard job k count as discarded, too. If icon job k is discarded,
--- bundle-shard job k still runs and makes tabs without icons. Returns discarded or lost.
+-- If warc job k is discarded, icon job k and bundle-shard job k count as discarded, too. If
+-- icon job k is discarded, bundle-shard job k still runs and makes tabs without icons.
 create or replace function coordinator.discard(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_error text)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$

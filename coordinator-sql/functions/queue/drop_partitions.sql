@@ -1,6 +1,5 @@
--- Drops partitions of some tables. Raises ET011 if another session uses these partitions or
--- tables. The transaction should end after this call, because dropping a partition locks its
--- table.
+-- Raises ET011 if another session uses these partitions or tables. The transaction should end
+-- after this call, because dropping a partition locks its table.
 create or replace function coordinator.drop_partitions(p_tables text[], p_partitions text[])
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,5 +1,4 @@
--- Deletes a run with its stages, jobs, results and events. The caller has checked that the run
--- has ended, and has deleted all references to it.
+-- The caller has checked that the run has ended, and has deleted all references to it.
 create or replace function coordinator.drop_run(p_run integer)
 returns void language plpgsql set search_path = everytab, pg_temp as $$
 begin

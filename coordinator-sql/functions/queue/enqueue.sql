@@ -1,4 +1,3 @@
--- Makes jobs ready: inserts new jobs, and resets existing ones, except those that are leased.
 -- This is plpgsql, because its statement is then planned once per session, and each completed
 -- warc or icon job calls it.
 create or replace function coordinator.enqueue(

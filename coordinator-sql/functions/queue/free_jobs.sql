@@ -1,10 +1,7 @@
--- Ends jobs' leases and sets the next state. This is the only statement that clears a lease's
--- columns, so that no function forgets one. The caller has locked the rows.
---
--- p_state is pending, completed or discarded. A pending job becomes ready at p_not_before, or
--- immediately if this is null. p_attempts and p_crashes are new values, and null keeps the
--- current ones. p_revoked revokes leases that workers still hold: raising the lease number and
--- removing the token both fence off such a worker.
+-- Only this function clears a lease's columns, so that no other function forgets one. The
+-- caller has locked the rows. Null arguments keep the current values. p_revoked revokes leases
+-- that workers still hold: raising the lease number and removing the token both fence off such
+-- a worker.
 --
 -- This has no `set search_path`, and every name is qualified, because each completion calls
 -- this function.

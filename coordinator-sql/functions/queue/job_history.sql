@@ -1,4 +1,3 @@
--- Returns a job's events and completions, ordered by time.
 create or replace function coordinator.job_history(p_job_id bigint)
 returns table (at timestamptz, event text, lease_number integer, worker_id text, message text)
 language sql stable security definer set search_path = everytab, pg_temp as $$

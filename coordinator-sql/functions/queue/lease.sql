@@ -1,14 +1,12 @@
--- Leases up to p_wanted ready jobs (at most 32) of the given kinds to a worker. The oldest run
--- is first, and in each run the furthest stage. Raises an error for kinds that the caller's
--- role may not lease. scan_id is the id of the run's scan or live crawl. p_digests is an object
--- like {"encoder": "..."} that identifies the worker's code. If a kind needs another digest
--- than the worker has, its jobs are skipped (withheld_kinds).
+-- Leases up to p_wanted ready jobs, first from the oldest run, and in each run from the
+-- furthest stage. Raises an error for kinds that the caller's role may not lease. p_digests is
+-- an object like {"encoder": "..."} that identifies the worker's code. Kinds that need another
+-- digest than the worker has are skipped.
 --
--- p_cursors contains one cursor per kind: the lowest job id to read, which is where the
--- worker's last call found a job. With this cursor the index scan skips dead tuples of ended
--- jobs that vacuum cannot remove yet (an incremental scan). A cursor of 0 requests a full scan,
--- which reads from the start, finds returned jobs, and sweeps first. The worker requests a full
--- scan if an incremental scan found nothing, and periodically.
+-- p_cursors contains one cursor per kind: the job id at which the worker's last call found a
+-- job. The index scan then skips dead tuples of ended jobs that vacuum cannot remove yet (an
+-- incremental scan). A cursor of 0 requests a full scan, which reads from the start, finds
+-- returned jobs, and sweeps first.
 create or replace function coordinator.lease(
     p_worker_id text, p_kinds text[], p_wanted integer, p_digests jsonb, p_cursors bigint[])
 returns table (
@@ -29,8 +27,8 @@ declare
     -- Maximum expired leases that one call frees. If all workers died, the fleet recovers
     -- within a few calls, and each call still takes milliseconds.
     max_swept constant integer := 50;
-    -- A worker requests one job per call. Only tests and benchmarks request more. A stolen
-    -- token must not be able to take a whole stage in one call.
+    -- A worker requests one job per call, and a stolen token must not be able to take a whole
+    -- stage in one call.
     max_leases constant integer := 32;
     target record;
     wanted integer := least(p_wanted, max_leases);
@@ -54,8 +52,8 @@ begin
          order by r.run, asked.kind desc
     loop
         exit when wanted <= 0;
-        -- The update selects jobs by an array. With a join, the planner would scan all jobs,
-        -- because it does not know the limit.
+        -- The update selects jobs by an array, because with a join the planner does not know
+        -- the limit and would scan all jobs.
         return query
         with ready as materialized (
             select r.job_id from jobs r

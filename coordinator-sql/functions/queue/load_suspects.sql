@@ -1,6 +1,5 @@
--- Poison-item isolation: returns a job's suspect items, each with its number of deaths. An item
--- is a suspect if it was the current item when a worker died. Only deaths in the job's crash
--- count are included, so a job that was reopened starts without suspects.
+-- Poison-item isolation: returns the items that were current when a worker died. Only deaths in
+-- the job's crash count are included, so a job that was reopened starts without suspects.
 create or replace function coordinator.load_suspects(p_job_id bigint)
 returns table (item bigint, deaths integer)
 language sql stable security definer set search_path = everytab, pg_temp as $$

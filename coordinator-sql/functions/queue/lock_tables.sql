@@ -1,7 +1,6 @@
--- Locks tables for an operator's call, in the given order. Waits at most 100 ms in total,
--- because every worker that needs a table queues behind this lock request. If a table remains
--- locked, raises ET011 and names the session that holds the lock. The client then repeats the
--- call later. p_mode is a lock mode as in `lock table`.
+-- Waits at most 100 ms in total, because every worker that needs a table queues behind this
+-- lock request. If a table remains locked, raises ET011 and names the session that holds the
+-- lock.
 create or replace function coordinator.lock_tables(p_tables text[], p_mode text)
 returns void language plpgsql set search_path = everytab, pg_temp
 -- The loop sets another value for each lock. When the function returns, the session's own value

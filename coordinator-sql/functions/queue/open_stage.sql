@@ -1,6 +1,5 @@
--- Opens a stage with p_parts jobs, numbered from 0. Sets its outstanding count and enqueues the
--- jobs in one transaction, so that the count cannot reach zero early. A stage without jobs ends
--- immediately.
+-- The outstanding count and the jobs are written in one transaction, so that the count cannot
+-- reach zero early. A stage without jobs ends immediately.
 create or replace function coordinator.open_stage(
     p_run integer, p_kind everytab.job_kind, p_parts integer)
 returns void language plpgsql set search_path = everytab, pg_temp as $$

@@ -1,5 +1,4 @@
--- Pauses or resumes a run, or only one of its stages if p_kind is not null. Returns false if
--- nothing changed.
+-- p_kind pauses or resumes one stage. Returns false if nothing changed.
 create or replace function coordinator.pause_run(p_run integer, p_kind text, p_pause boolean)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

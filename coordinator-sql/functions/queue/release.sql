@@ -1,5 +1,4 @@
--- Releases a job immediately without counting an attempt, because the worker is stopping or
--- cannot perform this job now. Returns released or lost.
+-- The attempt does not count, because the worker is stopping or cannot perform this job now.
 create or replace function coordinator.release(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_reason text)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$

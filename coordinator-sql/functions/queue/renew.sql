@@ -1,7 +1,4 @@
--- Extends a worker's leases in one call, up to the deadline of each job. Returns the jobs whose
--- leases are still valid, each with the number of live workers (those that hold a lease) and
--- its run's rates, from which the worker computes its own rates. Rows are locked in job id
--- order, so that calls cannot deadlock.
+-- Rows are locked in job id order, so that calls cannot deadlock.
 create or replace function coordinator.renew(
     p_worker_id text, p_job_ids bigint[], p_lease_numbers integer[], p_tokens uuid[])
 returns table (job_id bigint, live_workers integer, rate integer, archive_rate integer)

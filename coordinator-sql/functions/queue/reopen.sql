@@ -1,9 +1,7 @@
 -- Makes ended jobs in a run pending again. Jobs that read their output, directly or through
--- other jobs, wait at not_before = 'infinity' until they are enqueued again. If a worker holds
--- such a job, it loses the lease. The stages' counters are updated. An index job affects all
--- shards. This processes all shards in one statement, because a scan has 25,000 shards, and
--- updating a counter's row once per shard in one transaction takes quadratic time. Returns the
--- number of reopened jobs. The caller has locked the table jobs.
+-- other jobs, wait at not_before = 'infinity' until they are enqueued again. One statement
+-- processes all shards, because updating a counter's row once per shard in one transaction
+-- takes quadratic time. The caller has locked the table jobs.
 create or replace function coordinator.reopen(
     p_run integer, p_job_ids bigint[], p_reason text)
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
@@ -38,8 +36,8 @@ begin
              where s.scan = p_run
                and exists (select from again a where a.kind = 'index')) firsts
          group by part),
-    -- Every job that runs again, with the state as which its stage has counted it. If a shard's
-    -- warc job was discarded, the shard's other jobs were counted as discarded, too.
+    -- If a shard's warc job was discarded, the shard's other jobs were counted as discarded,
+    -- too.
     moved as materialized (
         select j.job_id, k.kind, k.kind > s.first as waits,
                case when k.kind > 'warc' and w.state = 'discarded' then w.state

@@ -1,8 +1,5 @@
--- Resets the closing stages that read p_kind's output to their state before they were opened.
--- These are search, map and publish, and in a crawl's run crawl-close. Their jobs wait at
--- not_before = 'infinity', workers that hold one lose the lease, and the stages' counts are 0
--- until they are opened again. search and map do not read each other's output. The caller has
--- locked the table jobs.
+-- Workers that hold a job of these stages lose the lease. search and map do not read each
+-- other's output. The caller has locked the table jobs.
 create or replace function coordinator.reset_closing_stages(
     p_run integer, p_kind everytab.job_kind)
 returns void language plpgsql set search_path = everytab, pg_temp as $$

@@ -1,9 +1,7 @@
--- Returns the jobs that a retry of a run reopens, with their newest lease number: all discarded
--- jobs, or only one kind or one job if given. With p_outcome, these are the completed or
--- discarded icon jobs whose shards contain an icon with this outcome. For the kinds map and
--- publish, completed jobs are included: if a tile or a manifest was damaged later, no job has
--- failed, and drawing a scan's map again takes only two CPU minutes. This takes no lock,
--- because reading all of a scan's icons takes long.
+-- Returns the jobs that a retry of a run reopens. With p_outcome, these are the icon jobs whose
+-- shards contain an icon with this outcome. If p_kind is map or publish, completed jobs are
+-- included: a tile or a manifest may be damaged later, when no job has failed. This takes no
+-- lock, because reading all of a scan's icons takes long.
 create or replace function coordinator.retriable_jobs(
     p_run integer, p_kind text, p_job_id bigint, p_outcome text)
 returns table (job_id bigint, lease_number integer)

@@ -1,12 +1,12 @@
 -- Records that an attempt at a job failed. The job is retried after a back-off with full
--- jitter, or discarded after its last attempt. Returns retry, discarded or lost.
+-- jitter, or discarded after its last attempt.
 create or replace function coordinator.retry(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_error text)
 returns text language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- The fifth failure discards the job, because a job that always fails must not prevent the
     -- run from ending. If a store is unreachable, jobs are released instead, which does not
-    -- count (release).
+    -- count.
     max_failures constant integer := 5;
     -- The first back-off is up to a sixtieth of the lease time (5 s out of 5 minutes). Each
     -- further back-off doubles.

@@ -1,8 +1,7 @@
--- Reopens jobs that retriable_jobs returned, unless they were leased since then. Returns the
--- number of reopened jobs, 0 if the run was cancelled. The lock prevents jobs from ending while
--- the jobs that read their output are reset. All workers are blocked during the call, so the
--- caller should pass at most a few hundred jobs. Raises ET011 if the jobs remain locked by
--- another session, and lock_not_available if another operator's call holds the run's row.
+-- Skips jobs that were leased since retriable_jobs returned them. The lock prevents jobs from
+-- ending while the jobs that read their output are reset. It blocks all workers, so the caller
+-- should pass at most a few hundred jobs. Raises ET011 if the jobs remain locked by another
+-- session, and lock_not_available if another operator's call holds the run's row.
 create or replace function coordinator.retry_jobs(
     p_run integer, p_job_ids bigint[], p_lease_numbers integer[])
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$

@@ -1,6 +1,5 @@
--- Revokes all leases in a run, or in all runs if p_run is null. The workers that held them are
--- fenced off, and no crash is counted. Returns the number of revoked leases. Raises ET011 if
--- the jobs remain locked by another session.
+-- Revokes all leases in a run, or in all runs if p_run is null, without counting a crash.
+-- Raises ET011 if the jobs remain locked by another session.
 create or replace function coordinator.revoke_leases(p_run integer, p_reason text)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

@@ -1,4 +1,3 @@
--- Returns the inputs, outcomes and other counts of a run's completed jobs, summed by stage.
 create or replace function coordinator.run_outcomes(p_run integer)
 returns table (kind text, key text, name text, amount bigint)
 language sql stable security definer set search_path = everytab, pg_temp as $$

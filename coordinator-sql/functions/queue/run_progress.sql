@@ -1,6 +1,5 @@
--- Returns the progress of the runs with some job kinds, for a worker that exits when these jobs
--- are done. Returns running if such a run is running or paused, and otherwise the newest such
--- run's state. Null if there was no such run.
+-- Returns running if a run with one of these job kinds is running or paused, and otherwise the
+-- newest such run's state.
 create or replace function coordinator.run_progress(p_kinds text[])
 returns text language sql stable security definer set search_path = everytab, pg_temp as $$
     with concerned as (

@@ -1,6 +1,4 @@
--- Returns a run's workers: those that hold a lease, and those for which a job ended in the last
--- five minutes, successfully or not. Jobs, items (a job's inputs), items per second and errors
--- cover these five minutes.
+-- Jobs, items (a job's inputs), items per second and errors cover the last minutes.
 create or replace function coordinator.run_workers(p_run integer)
 returns table (
     worker_id text, leases integer, kinds text[], oldest_lease timestamptz, jobs integer,

@@ -1,5 +1,5 @@
 -- Sets how long one lease of a run's jobs may last in total. Null means that the deadline
--- depends on the kind. Returns false if the run has ended.
+-- depends on the kind.
 create or replace function coordinator.set_deadline(p_run integer, p_deadline_ms bigint)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,6 +1,4 @@
--- Inserts a run and its stages, one per job kind, and returns the run's number. p_digests
--- contains the digests on which the run's output depends. A worker with another digest gets no
--- jobs of the kinds that need this digest (lease).
+-- p_digests contains the digests on which the run's output depends.
 create or replace function coordinator.start_run(
     p_kind everytab.run_kind, p_lease_ms integer, p_digests jsonb,
     p_job_kinds everytab.job_kind[])

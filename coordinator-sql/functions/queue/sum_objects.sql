@@ -1,4 +1,3 @@
--- Adds objects that map names to counts.
 create or replace function coordinator.sum_objects(p_objects jsonb[])
 returns jsonb language sql immutable set search_path = everytab, pg_temp as $$
     select coalesce(jsonb_object_agg(name, amount), '{}')

@@ -1,15 +1,12 @@
--- Frees up to p_limit expired leases, and makes jobs ready whose back-off is over. Workers call
--- this with every full scan. Rows that another transaction has locked are skipped. An expired
--- lease counts as a crash. From the third crash on (uses_isolation), the job also backs off,
--- and the event contains the item that the dead worker was processing. Returns how many leases
--- had expired.
+-- Frees up to p_limit expired leases, each of which counts as a crash, and makes jobs ready
+-- whose back-off is over. Skips rows that are locked.
 create or replace function coordinator.sweep(p_limit integer)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
     -- The first back-off after a crash is up to a sixtieth of the lease time. Each further
     -- back-off doubles.
     backoffs_per_lease constant integer := 60;
-    -- A poison item must be found within a run, so no back-off is longer than this.
+    -- Maximum back-off, because a poison item must be found within a run.
     max_backoff constant interval := '10 minutes';
     -- With this many doublings a back-off far exceeds max_backoff, and the power does not
     -- overflow.

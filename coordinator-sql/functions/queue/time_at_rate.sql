@@ -1,8 +1,5 @@
--- Returns the maximum duration of a job if the fleet's rate limits it, because a worker's share
--- is the fleet's rate divided by the workers. Null if no rate is set. At the usual rates this
--- is minutes. At the source's 9 requests per second over HTTPS, a job needs hours if there are
--- many workers. This does not depend on how many workers are alive, because a lease must not
--- end early when other workers leave.
+-- Null if no rate is set. This does not depend on how many workers are alive, because a lease
+-- must not end early when other workers leave.
 create or replace function coordinator.time_at_rate(
     p_kind everytab.job_kind, p_rate integer, p_archive_rate integer)
 returns interval language plpgsql immutable set search_path = everytab, pg_temp as $$

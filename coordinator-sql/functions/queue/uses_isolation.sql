@@ -1,5 +1,3 @@
--- Returns whether a job with this many crashes runs under poison-item isolation, which
--- processes one item at a time. This starts with the third crash.
 create or replace function coordinator.uses_isolation(p_crashes integer)
 returns boolean language sql immutable as $$
     -- Limit min_crashes = 3: two crashes may happen by chance when hosts are reclaimed; after

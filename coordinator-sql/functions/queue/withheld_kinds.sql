@@ -1,6 +1,4 @@
--- Returns the job kinds that a worker may not perform for a run, because one of the run's
--- digests (p_wanted) differs from the worker's (p_offered). Digests that the run does not
--- require are ignored.
+-- p_wanted contains the run's digests, and p_offered the worker's.
 create or replace function coordinator.withheld_kinds(p_wanted jsonb, p_offered jsonb)
 returns everytab.job_kind[] language sql immutable as $$
     select coalesce(array_agg(distinct needing.kind), '{}')

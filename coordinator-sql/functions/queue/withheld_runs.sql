@@ -1,7 +1,4 @@
--- Returns the runs from which a worker with these digests does not get every job kind. There is
--- one row for each digest that differs, with the run's digest, the worker's digest (null if it
--- has none), and the withheld kinds. The worker reports this, because otherwise it would seem
--- idle.
+-- The worker reports these runs, because otherwise it would seem idle.
 create or replace function coordinator.withheld_runs(p_digests jsonb)
 returns table (run integer, scan_id uuid, digest text, wanted text, offered text, kinds text[])
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,8 +1,6 @@
--- Returns the shards whose bundles are written, in ascending order. These are the input for
--- search, map and publish jobs. A shard also counts if its job was completed before and then
--- discarded when it ran again, because the site may still show the bundles of its last
--- completed lease. Takedowns find hosts by the search files, so these must contain all hosts
--- that the site may show.
+-- A shard also counts if its job was completed before and then discarded when it ran again,
+-- because the site may still show its bundles. Takedowns find hosts by the search files, so
+-- these must contain all hosts that the site may show.
 create or replace function coordinator.bundled_shards(p_scan integer)
 returns setof integer language sql stable security definer
 set search_path = everytab, pg_temp as $$

@@ -1,8 +1,5 @@
--- Returns the outcomes of the baseline scan, by stage. The baseline is the last scan that
--- started before this one, was not cancelled, and completed its publish job. Scans with the
--- same site are preferred. A scan that was not published would be a misleading baseline. Null
--- if there is no such scan. This is separate from scan_status, because the result does not
--- change while an operator watches a scan.
+-- The baseline is the last scan that started before this one and completed its publish job, if
+-- possible one with the same site.
 create or replace function coordinator.earlier_outcomes(p_scan integer)
 returns jsonb language sql stable security definer set search_path = everytab, pg_temp as $$
     select jsonb_build_object('scan', before.scan_id, 'outcomes', coalesce((

@@ -1,8 +1,6 @@
--- Starts deleting a scan that has ended. The scan is marked as cancelled, so that its jobs
--- cannot be reopened, and rows that are no longer read are deleted. Deleting many rows takes
--- long, so no table is locked. The scan's jobs and the results of its icon jobs remain until
--- drop_scan, because the names of its archives contain their lease numbers and tokens. Returns
--- false if the scan is running or does not exist.
+-- The scan is marked as cancelled, so that its jobs cannot be reopened. Deleting many rows
+-- takes long, so no table is locked. The scan's jobs and the results of its icon jobs remain
+-- until drop_scan, because the names of its archives contain their lease numbers and tokens.
 create or replace function coordinator.empty_scan(p_scan integer)
 returns boolean language plpgsql security definer set search_path = everytab, pg_temp as $$
 begin

@@ -1,7 +1,5 @@
--- Excludes hosts, domains and networks from a running scan. Workers send no further requests to
--- them once they receive the exclusion, and excluded hosts and domains get no tabs. Hosts and
--- domains are also added to the blocklist, for later scans. Returns how many patterns were new.
--- Null if the scan has ended. The lock on the run's row ensures that versions are in commit
+-- Excluded hosts and domains get no tabs, and workers send no further requests to them once
+-- they receive the exclusion. The lock on the run's row ensures that versions are in commit
 -- order.
 create or replace function coordinator.exclude(p_scan integer, p_kinds text[], p_patterns text[])
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$

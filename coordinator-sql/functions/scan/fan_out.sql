@@ -1,9 +1,7 @@
--- Divides the hosts into shards once they are counted, and opens the warc stage. Also sets the
--- outstanding counts of icon and bundle-shard. Host counts are from job_results, so that they
--- do not depend on the worker that performed a job. With a limit of N hosts, the shards divide
--- the hashes up to the N-th host's hash, so that exactly the N hosts with the smallest hashes
--- are scanned. If a discarded index job is retried, there are more hosts, and the shards are
--- divided again. Their number never decreases, because their jobs exist.
+-- With a limit of N hosts, the shards divide the hashes up to the N-th host's hash, so that
+-- exactly the N hosts with the smallest hashes are scanned. If a discarded index job is
+-- retried, the shards are divided again, but their number never decreases, because their jobs
+-- exist.
 --
 -- The caller, complete, uses a generic plan. This function reads all hosts once, so it needs a
 -- plan for its own values.
@@ -12,7 +10,7 @@ returns void language plpgsql set search_path = everytab, pg_temp
 set plan_cache_mode = auto as $$
 declare
     -- A shard with 1,200 hosts has about 3,000 icons. They take minutes to fetch and are one
-    -- archive object of 10 to 20 MB. If a worker dies, at most this work is lost.
+    -- archive object of 10 to 20 MB.
     max_hosts_per_shard constant integer := 1200;
     -- A smaller scan is still divided into this many shards with at least one bundle each, so
     -- that the fleet can work in parallel. The type is numeric, because an integer division

@@ -1,6 +1,5 @@
--- Returns the job of a kind for the shard that contains a hostname, by the name's hash (as
--- stored, with the sign bit flipped). Null if the hosts are not counted yet, or if the scan's
--- limit excludes this hash.
+-- p_hash is as stored, with the sign bit flipped. Null if the hosts are not counted yet, or if
+-- the scan's limit excludes this hash.
 create or replace function coordinator.find_host_job(
     p_scan integer, p_kind everytab.job_kind, p_hash bigint)
 returns bigint

@@ -1,5 +1,3 @@
--- Returns whether a hostname is on the scan's blocklist, by name or by a domain suffix, or was
--- excluded from the running scan.
 create or replace function coordinator.host_blocked(p_scan integer, p_hostname text)
 returns boolean language sql stable set search_path = everytab, pg_temp as $$
     with labels as (select string_to_array(p_hostname, '.') as label)

@@ -1,4 +1,3 @@
--- Returns whether a hostname was excluded from a running scan, by name or by a domain suffix.
 create or replace function coordinator.host_excluded(p_scan integer, p_hostname text)
 returns boolean language sql stable set search_path = everytab, pg_temp as $$
     select exists (select from scan_exclusions e

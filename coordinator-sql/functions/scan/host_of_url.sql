@@ -1,5 +1,5 @@
--- Returns a URL's host as the fetcher writes it, without a port or a trailing dot. An IPv6
--- address keeps its brackets. everytab_jobs::request_table::host_of follows the same rule.
+-- An IPv6 address keeps its brackets. everytab_jobs::request_table::host_of follows the same
+-- rule.
 create or replace function coordinator.host_of_url(p_url text)
 returns text language sql immutable parallel safe as $$
     select rtrim(regexp_replace(split_part(p_url, '/', 3), ':[0-9]*$', ''), '.');

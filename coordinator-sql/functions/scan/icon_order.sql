@@ -1,10 +1,7 @@
--- Returns an icon's rank among its host's icons, as an array that Postgres compares element by
--- element. The icon with the smallest array is the best. Apple touch icons are last. Then icons
--- with at least 32 px are first, the smallest of them first, where SVG counts as 32 px. Smaller
--- icons follow, the largest of them first, and then icons with an unknown width or height.
--- After that, square icons precede others, then the format decides, and then the number of
--- bytes. The caller breaks ties by the URL's bytes.
--- coordinator-sql/tests/coordinator/select_model.rs models this for tests.
+-- The icon with the smallest array is the best. Apple touch icons are last. Icons with at least
+-- 32 px precede smaller ones, the smallest of them first, where SVG counts as 32 px. Smaller
+-- icons follow, the largest of them first, and then icons with an unknown width or height. The
+-- caller breaks ties by the URL's bytes.
 create or replace function coordinator.icon_order(
     p_touch boolean, p_content_type text, p_width integer, p_height integer, p_bytes integer)
 returns integer[] language sql immutable as $$

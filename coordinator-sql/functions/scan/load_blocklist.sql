@@ -1,6 +1,5 @@
--- Returns the hostnames and domain suffixes that operators added to the scan's blocklist. An
--- icon job sends no requests to these hosts, even if another host's page names them. Imported
--- lists have a million names, so they are compared when hosts are loaded instead.
+-- An icon job sends no requests to these hosts, even if another host's page names them.
+-- Imported lists have a million names, so they are compared only when hosts are loaded.
 create or replace function coordinator.load_blocklist(p_scan integer)
 returns table (kind text, pattern text)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,14 +1,8 @@
--- Returns a shard's pages ordered by host_no, each with its usable icons, best first. If the
--- icon job was discarded, no host has icons. archive_lease_number and archive_token are
--- contained in the name of the shard's archive object (referenced_archives). blocked is true if
--- the hostname was on the scan's blocklist or was excluded from the running scan. Titles are
--- compared by the job, with load_title_patterns. An icon is not usable if its SHA-256 is on the
--- blocklist, and then the host's next best icon is used.
+-- If an icon's SHA-256 is on the blocklist, the host's next best icon is used.
 --
--- Both parts of `with` are materialized, so that the plan does not depend on statistics. A new
--- or restored scan's tables lack statistics, so the planner would expect one row and aggregate
--- the shard's icons again for each host. icon_order cannot be inlined, so an icon's rank is
--- computed once here instead of in each aggregate.
+-- Both parts of `with` are materialized, because a new or restored scan's tables lack
+-- statistics, so the planner would expect one row and aggregate the shard's icons again for
+-- each host. icon_order cannot be inlined, so an icon's rank is computed once.
 create or replace function coordinator.load_bundle_shard(p_scan integer, p_shard integer)
 returns table (host_no integer, hostname text, https boolean, frameable boolean, title text,
                blocked boolean, archive_lease_number integer, archive_token uuid,

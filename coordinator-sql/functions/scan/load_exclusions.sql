@@ -1,4 +1,3 @@
--- Returns a scan's exclusions after the caller's last version, ordered by version.
 create or replace function coordinator.load_exclusions(p_scan integer, p_after integer)
 returns table (version integer, kind text, pattern text, excluded_at timestamptz)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,4 +1,3 @@
--- Returns a shard's pages with their icon candidates, as the completed warc job recorded them.
 create or replace function coordinator.load_icon(p_scan integer, p_shard integer)
 returns table (host_no integer, hostname text, candidates text)
 language plpgsql stable security definer set search_path = everytab, pg_temp as $$

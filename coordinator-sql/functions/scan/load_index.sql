@@ -1,4 +1,3 @@
--- Returns an index job's input: its file, and the maximum number of captures (null: unlimited).
 create or replace function coordinator.load_index(p_scan integer, p_file integer)
 returns table (path text, max_captures bigint)
 language sql stable security definer set search_path = everytab, pg_temp as $$

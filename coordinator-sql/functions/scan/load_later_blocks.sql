@@ -1,5 +1,5 @@
--- Returns the patterns that publishing must exclude in addition to the scan's own copy of the
--- blocklist: the given patterns and the current blocklist.
+-- Returns the given patterns and the current blocklist, except what the scan's own copy of the
+-- blocklist contains.
 create or replace function coordinator.load_later_blocks(
     p_scan integer, p_kinds text[], p_patterns text[])
 returns table (kind text, pattern text)

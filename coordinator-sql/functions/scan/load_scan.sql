@@ -1,5 +1,3 @@
--- Returns the scan data that every job needs: the settings from the scan's start, and the
--- numbers of shards and of bundles per shard (null before the hosts are counted).
 create or replace function coordinator.load_scan(p_scan integer)
 returns table (scan_id uuid, crawl text, settings jsonb, shards integer, bundles_per_shard integer,
                started_at timestamptz)

@@ -1,6 +1,5 @@
--- Returns a shard's hosts, sorted by hash and hostname, with one capture per hostname. Captures
--- are compared in this order: https first, then the newest fetch_time, then WARC file name,
--- then offset. host_no is the host's position in the shard, starting at 0.
+-- Chooses one capture per hostname: https first, then the newest fetch_time, then WARC file
+-- name, then offset. host_no is the host's position in the shard, starting at 0.
 create or replace function coordinator.load_warc(p_scan integer, p_shard integer)
 returns table (host_no integer, hostname text, https boolean, warc_path text, warc_offset bigint,
                warc_length bigint, blocked boolean, duplicates integer)

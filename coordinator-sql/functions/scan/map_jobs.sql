@@ -1,5 +1,5 @@
--- Returns how many map jobs a scan has: one for each region, which is a square of bundles, and one
--- for each order. Bundles are arranged in as many rows as columns. `bundler` has the same numbers.
+-- There is one job for each region, which is a square of bundles, and one for each order.
+-- Bundles are arranged in as many rows as columns, as in `bundler`.
 create or replace function coordinator.map_jobs(p_scan integer)
 returns integer language sql stable set search_path = everytab, pg_temp as $$
     -- Limit bundles_of_a_region = 48: per side; a region is one tile at 1 pixel per tab.

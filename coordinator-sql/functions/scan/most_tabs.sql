@@ -1,5 +1,4 @@
--- Returns the maximum number of tabs per bundle in the scan. A shard's tabs are spread evenly
--- over its bundles. The map has this many cells for each bundle.
+-- The map has this many cells for each bundle.
 create or replace function coordinator.most_tabs(p_scan integer)
 returns integer language sql stable security definer set search_path = everytab, pg_temp as $$
     select coalesce(max(ceil(b.tabs::numeric / greatest(b.bundles, 1))), 0)::integer

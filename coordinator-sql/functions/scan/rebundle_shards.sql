@@ -1,9 +1,6 @@
--- Removes excluded hosts' and domains' tabs from bundles that are already written. The
--- completed and leased bundle-shard jobs for these shards run again, and so do the closing
--- stages. The exclusions are committed before this call, so jobs that read their input later
--- skip these hosts. All workers are blocked during the call, so the caller should pass at most
--- a few hundred shards. Returns how many jobs run again. Raises ET011 if the jobs remain locked
--- by another session.
+-- The exclusions are committed before this call, so jobs that read their input later skip these
+-- hosts. All workers are blocked during the call, so the caller should pass at most a few
+-- hundred shards. Raises ET011 if the jobs remain locked by another session.
 create or replace function coordinator.rebundle_shards(p_scan integer, p_shards integer[])
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

@@ -1,4 +1,4 @@
--- Records a bundle-shard job's output. If the lease is lost, returns false and writes nothing.
+-- If the lease is lost, returns false and writes nothing.
 create or replace function coordinator.record_bundles(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_first_bundle integer, p_bundles integer, p_tabs integer, p_with_icon integer,

@@ -1,5 +1,4 @@
--- Appends a chunk of at most 5,000 captures from an index job. If the lease is lost, returns
--- false and writes nothing.
+-- If the lease is lost, returns false and writes nothing.
 create or replace function coordinator.record_hosts(
     p_job_id bigint, p_lease_number integer, p_token uuid, p_chunk integer,
     p_hosts everytab.capture_row[])

@@ -1,7 +1,6 @@
--- Returns a host's archived icons in a scan: those in its own tab, even if another host served
--- them, and those that it served for other hosts' tabs. shared is true if another host's tab
--- uses the same record. A row without an offset means that the shard may contain the host's
--- name. This reads all rows of the scan.
+-- Returns the archived icons in a host's own tab, even if another host served them, and those
+-- that it served for other hosts' tabs. A row without an offset means that the shard may
+-- contain the host's name.
 create or replace function coordinator.records_of_host(p_scan integer, p_hostname text)
 returns table (shard integer, lease_number integer, archive_offset bigint, shared boolean)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,5 +1,5 @@
--- Returns the archive objects to which a scan's rows refer, one for each completed icon job.
--- The object's name contains the shard, the lease number and a part of the lease's token.
+-- The name of an archive object contains the shard, the lease number and a part of the lease's
+-- token.
 create or replace function coordinator.referenced_archives(p_scan integer)
 returns table (shard integer, lease_number integer, token uuid)
 language sql stable security definer set search_path = everytab, pg_temp as $$

@@ -1,8 +1,5 @@
--- Deletes a host's rows from a scan that has ended: its captures, its pages and the icons that
--- records_of_host returns. If a job is retried later, it sends this host no requests, even if
--- another host's page names it. The lock prevents other sessions from reopening the scan's jobs
--- during this call. Returns how many rows were deleted from each table. Null if the scan is
--- running or does not exist.
+-- If a job is retried later, it sends this host no requests, even if another host's page names
+-- it. The lock prevents other sessions from reopening the scan's jobs during this call.
 create or replace function coordinator.remove_host(
     p_scan integer, p_hostname text,
     out captures bigint, out tabs bigint, out fetched bigint)

@@ -1,5 +1,3 @@
--- Returns a scan's number in this database, by its id. If the id is null, returns the newest
--- scan's number.
 create or replace function coordinator.scan_number(p_scan_id uuid)
 returns integer language sql stable security definer set search_path = everytab, pg_temp as $$
     select s.scan from scans s where p_scan_id is null or s.scan_id = p_scan_id

@@ -1,6 +1,5 @@
--- Returns a shard's lowest and highest hash, both included, as stored (with the sign bit
--- flipped). If there are more shards than hashes, some shards are empty, and then the lowest
--- hash is above the highest.
+-- Hashes are as stored, with the sign bit flipped. If there are more shards than hashes, some
+-- shards are empty, and then the lowest hash is above the highest.
 create or replace function coordinator.shard_bounds(
     p_scan integer, p_shard integer, out lowest bigint, out highest bigint)
 language sql stable set search_path = everytab, pg_temp as $$

@@ -1,5 +1,3 @@
--- Returns a scan's shards that contain a page on one of these hosts or domains, in ascending
--- order.
 create or replace function coordinator.shards_with_hosts(
     p_scan integer, p_kinds text[], p_patterns text[])
 returns integer[] language plpgsql stable security definer

@@ -1,9 +1,6 @@
--- Starts a scan. Inserts its run, its row, one index job for each file, a partition in each
--- data table, and a copy of the current blocklist, in one transaction. Networks that were
--- excluded from earlier scans are excluded again, because the blocklist contains no networks.
--- p_files contains paths below the crawl's source. p_max_captures has the same length and
--- limits the captures that are read from each file (null: unlimited). Returns the scan's
--- number.
+-- Networks that were excluded from earlier scans are excluded again, because the blocklist
+-- contains no networks. p_max_captures limits the captures that are read from each file (null:
+-- unlimited).
 create or replace function coordinator.start_scan(
     p_scan_id uuid, p_crawl text, p_settings jsonb, p_lease_ms integer, p_digests jsonb,
     p_files text[], p_max_captures bigint[])

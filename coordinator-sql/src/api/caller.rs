@@ -1,4 +1,4 @@
-//! The HTTP service's caller, and the reasons why Postgres refuses a call.
+//! The HTTP service's caller, and the refusals that it may get.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use crate::error::Error;
 
-/// SQLSTATE for refusals. The message is the code, and the detail is a JSON object or empty.
+/// The SQLSTATE of refusals, whose message is the code.
 const REFUSED: &str = "ET010";
 
 /// A key, and the proof that the caller knows its secret.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ApiCaller {
-    /// The key's public id, 12 characters of lower-case base32.
+    /// The public id, 12 characters of base32.
     pub key: String,
     /// SHA-256 of the secret as a string.
     pub secret_sha256: [u8; 32],
@@ -50,7 +50,7 @@ pub enum ApiError {
     /// Postgres refused it.
     #[error(transparent)]
     Refused(#[from] ApiRefusal),
-    /// Postgres cannot be reached.
+    /// Any other error.
     #[error(transparent)]
     Database(Error),
 }

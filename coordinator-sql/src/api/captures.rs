@@ -8,18 +8,14 @@ use crate::{
         caller::{ApiCaller, ApiError},
         fetches::{ApiFetch, FetchId},
     },
-    bind::bind,
-    call::run,
-    coordinator::Coordinator,
-    record::signed_hash,
-    row::flags,
-    sql_calls::sql_calls,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{bind::bind, call::run, hash::signed_hash, row::flags},
 };
 
 sql_calls! {
     /// Returns a URL's capture with a stored record: the capture nearest to `at`, or the newest one
-    /// if `at` is `None`. Searches one crawl, or all crawls of this key. `None` if there is no
-    /// capture. Charges one request.
+    /// if `at` is `None`. Searches one crawl, or the newest crawls of this key. `None` if there is
+    /// no capture.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (the crawl).
@@ -36,9 +32,8 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Returns whether the key may read each capture, in the given order. This requires that the
-    /// capture belongs to one of the key's crawls, its record is stored and not forgotten, and its
-    /// host is not blocked. Charges one request per capture.
+    /// Returns whether the key may read each capture, in the given order. Charges one request per
+    /// capture.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`.

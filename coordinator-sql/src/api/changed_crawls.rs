@@ -4,21 +4,22 @@ use uuid::Uuid;
 
 use crate::{
     api::caller::{ApiCaller, ApiError},
-    bind::{bind, sql_rows},
-    call::run,
-    coordinator::Coordinator,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{
+        bind::{bind, sql_rows},
+        call::run,
+        row::first,
+    },
     crawl::{
         changes::{PatternChange, PatternsChanged},
         earlier::FailedUrl,
         links::SqlLink,
         rows::LinksRow,
     },
-    row::first,
-    sql_calls::sql_calls,
 };
 
 sql_calls! {
-    /// Works like [`Coordinator::failed_urls`], for a key's finished crawl. Charges one request.
+    /// Works like [`Coordinator::failed_urls`], for a key's finished crawl.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `crawl_open`.
@@ -33,9 +34,9 @@ sql_calls! {
             caller.key, caller.secret(), id, after, limit,
         );
 
-    /// Adds URLs to a key's crawl. These URLs failed in the earlier crawl that this crawl repeats.
-    /// The last call sets `is_last`. Charges one request for any number of URLs. Returns false if
-    /// the crawl has finished.
+    /// Adds URLs to a key's crawl that failed in the crawl that it repeats. The last call sets
+    /// `is_last`. Charges one request for any number of URLs. Returns false if the crawl has
+    /// finished.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `quota_urls`, `quota_pages`,
@@ -53,8 +54,7 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Changes the includes and excludes for a key's crawl. Returns [`PatternsChanged::Changed`],
-    /// [`PatternsChanged::Unchanged`] or [`PatternsChanged::Moved`]. Charges one request.
+    /// Changes the includes and excludes for a key's crawl.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `not_allowed`.

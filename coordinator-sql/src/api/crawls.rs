@@ -8,35 +8,35 @@ use crate::{
         caller::{ApiCaller, ApiError},
         idempotency::IdempotencyKey,
     },
-    bind::{bind, sql_rows},
-    call::run,
-    coordinator::Coordinator,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{
+        bind::{bind, sql_rows},
+        call::run,
+        hash::signed_hash,
+        row::{by_number, from_row},
+    },
     crawl::{
         crawls::{CrawlHost, CrawlStatus, CrawlVerb, NewCrawl, SqlCrawl},
         links::SqlLink,
         rows::LinksRow,
     },
     error::Error,
-    record::signed_hash,
-    row::{by_number, from_row},
-    sql_calls::sql_calls,
 };
 
 /// A crawl that was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiStarted {
-    /// The crawl's number. The ids of its URLs contain this number.
+    /// The crawl's number, which the ids of its URLs contain.
     pub crawl: i32,
     /// The crawl's id.
     pub crawl_id: Uuid,
     /// The crawl's name.
     pub crawl_name: String,
-    /// Whether an earlier request with this idempotency key started the crawl, so that this request
-    /// changed nothing.
+    /// Whether an earlier request with this idempotency key started the crawl.
     pub is_repeated: bool,
 }
 
-/// A crawl's state, for requests that wait until the crawl has ended.
+/// A crawl's state, for requests that wait for its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiCrawlState {
     /// `running`, `paused` or `ended`.
@@ -50,9 +50,7 @@ from_row!(ApiCrawlState { state, ended_by });
 
 sql_calls! {
     /// Starts a key's crawl with its first seeds. Charges one request, and one more per hundred
-    /// seeds. The crawl's owner is the key, even if `crawl` names another owner. Unless `is_last`
-    /// is set, [`Coordinator::api_add_links`] adds further seeds. If the request is repeated with
-    /// its idempotency key within 24 hours, this returns the first reply.
+    /// seeds. The key becomes the crawl's owner.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `quota_urls`, `quota_pages`, `quota_bytes`,
@@ -73,7 +71,7 @@ sql_calls! {
         );
 
     /// Returns a key's crawls, newest first: only the crawl with this `id`, or up to `limit` crawls
-    /// with numbers below `before`. Charges one request.
+    /// with numbers below `before`.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -88,8 +86,7 @@ sql_calls! {
             caller.key, caller.secret(), id, limit, before,
         );
 
-    /// Pauses, resumes or cancels a key's crawl. Returns the crawl's state and the reason why it
-    /// ended. A finished crawl does not change. Charges one request.
+    /// Pauses, resumes or cancels a key's crawl.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, or the quota because of which
@@ -104,8 +101,8 @@ sql_calls! {
             caller.key, caller.secret(), id, verb.as_str(),
         );
 
-    /// Returns up to `limit` hosts with due URLs in a key's crawl. Sorts them by due time, and
-    /// starts after the host with this time and hash. Charges one request.
+    /// Returns up to `limit` hosts with due URLs in a key's crawl, sorted by due time, after the
+    /// host with this time and hash.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -124,11 +121,8 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Returns many crawls' states in the given order, for all waiting requests. Does not charge
-    /// any key. `None` if the key is invalid or does not own this crawl.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns many crawls' states in the given order, and charges nothing. `None` if the key is
+    /// invalid or does not own this crawl.
     pub async fn api_crawl_states(
         &self,
         asked: &[(&ApiCaller, Uuid)],

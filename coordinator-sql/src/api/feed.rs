@@ -8,26 +8,25 @@ use crate::{
         caller::{ApiCaller, ApiError},
         fetches::ApiFetch,
     },
-    bind::bind,
-    call::run,
-    coordinator::Coordinator,
+    client::coordinator::Coordinator,
+    connection::{
+        bind::bind,
+        call::run,
+        row::{FromRow as _, flags},
+    },
     crawl::crawl_fetches::FetchFilter,
     error::Error,
-    row::{FromRow as _, flags},
 };
 
-/// A reader's position in a feed. The reader has read all rows from earlier epochs, and the rows
-/// that are visible in `snapshot`. If there is a `ceiling`, the reader is in a pass over the other
-/// rows that are visible there, and has read those up to (`xid`, `id`). If a transaction commits
-/// late, it is not visible in the earlier snapshot, so its rows are not skipped.
+/// A reader's position: the reader has all rows from earlier epochs, and those that are visible in
+/// `snapshot`. In a pass up to a `ceiling` it also has the rows up to (`xid`, `id`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedPosition {
     /// The epoch to which the snapshot, the ceiling and the transaction id belong.
     pub epoch: i16,
-    /// A `pg_snapshot`. All rows that are visible in it were read.
+    /// A `pg_snapshot` in which all rows that were read are visible.
     pub snapshot: String,
-    /// A `pg_snapshot`. The current pass reads the rows that are visible in it. `None` between two
-    /// passes.
+    /// A `pg_snapshot` up to which the current pass reads. `None` between two passes.
     pub ceiling: Option<String>,
     /// The last row's transaction.
     pub xid: i64,
@@ -36,7 +35,6 @@ pub struct FeedPosition {
 }
 
 impl Default for FeedPosition {
-    /// Returns the position before the first row.
     fn default() -> Self {
         Self { epoch: 0, snapshot: "1:1:".to_owned(), ceiling: None, xid: 0, id: 0 }
     }
@@ -47,8 +45,7 @@ impl Default for FeedPosition {
 pub struct FeedPage {
     /// The fetches, in recording order.
     pub fetches: Vec<ApiFetch>,
-    /// The position after each fetch, for a reader that uses only some of them. Empty in a page
-    /// with the newest fetches.
+    /// The position after each fetch. Empty in a page with the newest fetches.
     pub positions: Vec<FeedPosition>,
     /// The position after this page.
     pub next: FeedPosition,
@@ -59,7 +56,6 @@ pub struct FeedPage {
     pub crawl_state: String,
 }
 
-/// Builds a page from its rows. The last row is the position after the page.
 fn page_of(rows: &[Row]) -> Result<FeedPage, Error> {
     let (last, fetches) =
         rows.split_last().ok_or_else(|| Error::Unexpected("no position".into()))?;
@@ -78,8 +74,6 @@ fn page_of(rows: &[Row]) -> Result<FeedPage, Error> {
     })
 }
 
-/// Returns the position after each row. Only the first row in a pass contains the snapshot and
-/// ceiling.
 fn positions_of(rows: &[Row]) -> Result<Vec<FeedPosition>, Error> {
     let mut positions: Vec<FeedPosition> = Vec::with_capacity(rows.len());
     for row in rows {
@@ -96,9 +90,8 @@ fn positions_of(rows: &[Row]) -> Result<Vec<FeedPosition>, Error> {
 }
 
 impl Coordinator {
-    /// Returns up to `limit` fetches in a key's crawl that match the filter, after a position. A
-    /// page may contain fewer fetches, or none, although more follow. Charges `cost` requests,
-    /// which is 1, or 0 if a waiting request repeats its query.
+    /// Returns up to `limit` fetches in a key's crawl that match the filter, after a position.
+    /// Charges `cost` requests, 0 if a waiting request repeats its query.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `invalid_cursor` (the
@@ -135,7 +128,7 @@ impl Coordinator {
     }
 
     /// Returns the newest `limit` fetches in a key's crawl, in recording order, and the position
-    /// after them. Charges one request.
+    /// after them.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -155,12 +148,8 @@ impl Coordinator {
         Ok(page)
     }
 
-    /// Returns, for all waiting requests in the given order, whether a feed has fetches after a
-    /// position or its crawl has ended. False if the key is invalid or does not own the crawl. Does
-    /// not charge any key.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns whether each feed has fetches after a position or its crawl has ended, and charges
+    /// nothing. False if the key is invalid or does not own the crawl.
     pub async fn api_feed_news(
         &self,
         asked: &[(&ApiCaller, Uuid, &FeedPosition)],

@@ -5,13 +5,14 @@ use uuid::Uuid;
 
 use crate::{
     api::caller::{ApiCaller, ApiError},
-    bind::bind,
-    call::run,
-    coordinator::Coordinator,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{
+        bind::bind,
+        call::run,
+        hash::{signed_hash, unsigned_hash},
+        row::{by_number, from_row},
+    },
     error::Error,
-    record::{signed_hash, unsigned_hash},
-    row::{by_number, from_row},
-    sql_calls::sql_calls,
 };
 
 /// A URL's id in a crawl.
@@ -21,11 +22,11 @@ pub struct FetchId {
     pub crawl: i32,
     /// Hash of the hostname.
     pub host_hash: u64,
-    /// Hash of the normalized key.
+    /// Hash of the URL's key.
     pub url_hash: u64,
 }
 
-/// A crawl's URL, with its fetch if there is one. Otherwise the fetch's values are `None`.
+/// A crawl's URL. Without a fetch, the fetch's values are `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiFetch {
     /// The crawl's number.
@@ -38,25 +39,25 @@ pub struct ApiFetch {
     pub store: String,
     /// The store URL for the crawl's media, if it is separate.
     pub media_store: Option<String>,
-    /// Hash of the hostname, as Postgres stores it (signed).
+    /// Signed hash of the hostname.
     pub host_hash: i64,
-    /// Hash of the normalized key, as Postgres stores it (signed).
+    /// Signed hash of the URL's key.
     pub url_hash: i64,
     /// `due`, `captured`, `failed`, `refused` or `left`.
     pub state: String,
-    /// If the URL was left because the crawl ended, the reason why it ended.
+    /// The reason if the URL was left because the crawl ended.
     pub reason: Option<String>,
     /// The URL that was fetched.
     pub url: Option<String>,
     /// Request time.
     pub at: Option<DateTime<Utc>>,
-    /// Response time, in milliseconds. `None` if no request was sent.
+    /// Response time, in milliseconds. `None` without a request.
     pub duration_ms: Option<i32>,
-    /// Number of links from a seed to the URL.
+    /// Number of links from a seed.
     pub depth: Option<i16>,
     /// The HTTP status.
     pub status: Option<i16>,
-    /// The outcome, for example `ok` or `not_modified`.
+    /// The outcome, such as `ok`.
     pub outcome: Option<String>,
     /// Stored body size, in bytes.
     pub bytes: Option<i32>,
@@ -72,22 +73,22 @@ pub struct ApiFetch {
     pub title: Option<String>,
     /// The redirect target.
     pub redirect: Option<String>,
-    /// The archive object that contains the record.
+    /// The archive that contains the record.
     pub object: Option<String>,
-    /// Record offset in the object, in bytes.
+    /// Record offset, in bytes.
     pub record_offset: Option<i64>,
     /// Record length, in bytes.
     pub record_length: Option<i32>,
-    /// The archive object that contains an earlier record with the same body. `None` if the fetch
-    /// has its own body.
+    /// The archive object with an earlier record of the same body. `None` if the fetch has its own
+    /// body.
     pub body_object: Option<String>,
     /// Offset of this earlier record, in bytes.
     pub body_offset: Option<i64>,
     /// Length of this earlier record, in bytes.
     pub body_length: Option<i32>,
-    /// The reason why the body is truncated.
+    /// Why the body is truncated.
     pub truncated: Option<String>,
-    /// The URL that links or redirects to this one.
+    /// The URL that leads to this one.
     pub via: Option<String>,
     /// The problem with the server's certificate.
     pub certificate: Option<String>,
@@ -140,9 +141,7 @@ impl ApiFetch {
 }
 
 sql_calls! {
-    /// Returns a URL's state in a key's crawl. Charges one request. A URL without a fetch is due
-    /// while the crawl is open. This does not check that it was submitted, because the URL's id
-    /// proves this.
+    /// Returns a URL's state in a key's crawl.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -155,11 +154,8 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Returns the states of many URLs in the given order, for all waiting requests. Does not
-    /// charge any key. `None` if the key is invalid or does not own the crawl.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns the states of many URLs in the given order, and charges nothing. `None` if the key
+    /// is invalid or does not own the crawl.
     pub async fn api_fetch_states(
         &self,
         asked: &[(&ApiCaller, FetchId)],

@@ -8,17 +8,14 @@ use super::{
     idempotency::IdempotencyKey,
 };
 use crate::{
-    bind::bind,
-    call::run,
-    coordinator::Coordinator,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{bind::bind, call::run, row::values},
+    crawl::filters::{StoredFilter, StoredFilterList},
     error::Error,
-    filters::{StoredFilter, StoredFilterList},
-    row::values,
-    sql_calls::sql_calls,
 };
 
 sql_calls! {
-    /// Writes the next version of a key's filter. The caller has validated it. Charges one request.
+    /// Writes the next version of a key's filter, which the caller has validated.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `not_allowed` (it names a
@@ -33,9 +30,8 @@ sql_calls! {
             caller.key, caller.secret(), id, body,
         );
 
-    /// Returns a key's filters, sorted by name: the filter with this `id`, or the filters with
-    /// these `names`. If both are `None`, returns all filters with null instead of their bodies.
-    /// Missing names are skipped. Charges one request.
+    /// Returns a key's filters, sorted by name. If `id` and `names` are `None`, the bodies are
+    /// null.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (the id).
@@ -49,15 +45,14 @@ sql_calls! {
             caller.key, caller.secret(), id, names.map(<[&str]>::to_vec),
         );
 
-    /// Removes a key's filter. Charges one request.
+    /// Removes a key's filter.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_remove_filter(caller: &ApiCaller, id: Uuid) -> Result<(), ApiError>
         = done("select api.remove_filter($1, $2, $3) is null", caller.key, caller.secret(), id);
 
-    /// Returns the newest versions of imported lists, sorted by name: all lists, or only these
-    /// `names`. Charges one request.
+    /// Returns the newest versions of imported lists, sorted by name.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`.
@@ -72,9 +67,8 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Writes a new filter for a key. The caller has validated it. Also returns true if an earlier
-    /// request with this idempotency key wrote the filter, so that this request changed nothing.
-    /// Charges one request.
+    /// Writes a new filter, which the caller has validated. The flag says that an earlier request
+    /// with this idempotency key wrote it.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `name_taken`, `idempotency_mismatch`,

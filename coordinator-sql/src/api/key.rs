@@ -8,15 +8,16 @@ use crate::{
         caller::{ApiCaller, ApiError},
         idempotency::IdempotencyKey,
     },
-    bind::bind,
-    call::run,
-    coordinator::Coordinator,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{
+        bind::bind,
+        call::run,
+        row::{flags, from_row},
+    },
     error::Error,
-    row::{flags, from_row},
-    sql_calls::sql_calls,
 };
 
-/// A key with the limits that the operator set, and today's usage.
+/// A key's limits and today's usage, where counts may be some seconds old.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ApiKey {
     /// The key's public id.
@@ -35,23 +36,23 @@ pub struct ApiKey {
     pub urls_a_day: Option<i64>,
     /// Maximum pages captured per day (UTC). `None` if unlimited.
     pub pages_a_day: Option<i64>,
-    /// Maximum bytes that this key's crawls store. `None` if unlimited.
+    /// Maximum stored bytes. `None` if unlimited.
     pub max_bytes: Option<i64>,
-    /// Maximum open crawls, without those for single URLs. `None` if unlimited.
+    /// Maximum open crawls, without standing ones. `None` if unlimited.
     pub max_crawls: Option<i32>,
-    /// Maximum requests per second that all this key's crawls together send. `None` if unlimited.
+    /// Maximum requests per second of all its crawls together. `None` if unlimited.
     pub rate: Option<i32>,
-    /// Minimum delay between two requests to a host, in milliseconds.
+    /// Minimum delay per host, in milliseconds.
     pub min_delay_ms: i32,
     /// The ports that its URLs may use.
     pub ports: Vec<i32>,
     /// URLs submitted today.
     pub urls_today: i64,
-    /// Pages captured today. This count may be some seconds old.
+    /// Pages captured today.
     pub pages_today: i64,
-    /// Bytes stored. This count may be some seconds old.
+    /// Bytes stored.
     pub bytes_kept: i64,
-    /// Open crawls, without those for single URLs. This count may be some seconds old.
+    /// Open crawls, without standing ones.
     pub open_crawls: i32,
 }
 
@@ -76,29 +77,26 @@ from_row!(ApiKey {
 });
 
 sql_calls! {
-    /// Works like [`Coordinator::api_admit`], but also charges for this many URLs.
+    /// Checks a key and charges one request, or more for many URLs.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`.
     pub async fn api_admit_urls(caller: &ApiCaller, urls: usize) -> Result<(), ApiError>
         = done("select api.admit($1, $2, $3)", caller.key, caller.secret(), urls as i64);
 
-    /// Returns the ports that a key's URLs may use. `None` if the key is invalid.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns the ports that a key's URLs may use. `None` if the key is invalid. Charges nothing.
     pub async fn api_key_ports(caller: &ApiCaller) -> Result<Option<Vec<i32>>, ApiError>
         = value("select api.key_ports($1, $2)", caller.key, caller.secret());
 
-    /// Returns a key's limits and usage. Charges one request.
+    /// Returns a key's limits and usage.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`.
     pub async fn api_key(caller: &ApiCaller) -> Result<ApiKey, ApiError>
         = row("select * from api.own_key($1, $2)", caller.key, caller.secret());
 
-    /// Checks a key before a request, without charging it, because the request's own call charges
-    /// the key. Returns true if a stored reply exists for this idempotency key and request.
+    /// Checks a key without charging it, because the request's own call will. Returns true if a
+    /// reply is stored for this request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`.
@@ -114,8 +112,7 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Checks a key and charges one request. This is for requests that make no other call, or only
-    /// a call that does not charge.
+    /// Checks a key for a request that makes no other charging call.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`.
@@ -123,10 +120,7 @@ impl Coordinator {
         self.api_admit_urls(caller, 0).await
     }
 
-    /// Returns whether each caller's key is valid. Does not charge any key.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns whether each caller's key is valid, and charges nothing.
     pub async fn api_valid_keys(&self, callers: &[ApiCaller]) -> Result<Vec<bool>, Error> {
         let keys: Vec<&str> = callers.iter().map(|caller| caller.key.as_str()).collect();
         let secrets: Vec<&[u8]> =

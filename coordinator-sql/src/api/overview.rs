@@ -5,13 +5,12 @@ use uuid::Uuid;
 
 use crate::{
     api::caller::{ApiCaller, ApiError},
-    sql_calls::sql_calls,
+    client::sql_calls::sql_calls,
 };
 
 sql_calls! {
-    /// Returns the numbers of workers, slots and scans as the JSON object of
-    /// `functions/api/overview.sql`. For a key's crawl, this includes how many pages per second
-    /// politeness allows. Charges one request, or six if `crawl` is given.
+    /// Returns the JSON object of `functions/api/overview.sql`. Charges one request, or six if
+    /// `crawl` is given.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (the crawl).

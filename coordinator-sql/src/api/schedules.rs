@@ -8,13 +8,12 @@ use crate::{
         caller::{ApiCaller, ApiError},
         idempotency::IdempotencyKey,
     },
-    bind::sql_rows,
+    client::sql_calls::sql_calls,
+    connection::{bind::sql_rows, row::from_row},
     crawl::{
         links::SqlLink,
         schedules::{NewSchedule, ScheduleRow},
     },
-    row::from_row,
-    sql_calls::sql_calls,
 };
 
 /// A schedule that was added.
@@ -24,16 +23,14 @@ pub struct ApiScheduled {
     pub id: Uuid,
     /// When it first fires.
     pub next_at: DateTime<Utc>,
-    /// Whether an earlier request with this idempotency key added the schedule, so that this
-    /// request changed nothing.
+    /// Whether an earlier request with this idempotency key added the schedule.
     pub is_repeated: bool,
 }
 
 from_row!(ApiScheduled { id, next_at, is_repeated });
 
 sql_calls! {
-    /// Returns a key's schedules, ordered by their next time, or only the schedule with this `id`.
-    /// Charges one request.
+    /// Returns a key's schedules, ordered by their next time.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -43,15 +40,14 @@ sql_calls! {
     ) -> Result<Vec<ScheduleRow>, ApiError>
         = rows("select * from api.list_schedules($1, $2, $3)", caller.key, caller.secret(), id);
 
-    /// Drops a key's schedule. Crawls that it started continue. Charges one request.
+    /// Drops a key's schedule, but not the crawls that it started.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
     pub async fn api_drop_schedule(caller: &ApiCaller, id: Uuid) -> Result<(), ApiError>
         = done("select api.drop_schedule($1, $2, $3)", caller.key, caller.secret(), id);
 
-    /// Adds a key's schedule. Its owner is the key, even if `schedule` names another owner. Charges
-    /// one request, and one more per hundred seeds.
+    /// Adds a key's schedule. Charges one request, and one more per hundred seeds.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `name_taken`, `idempotency_mismatch`,

@@ -7,12 +7,14 @@ use crate::{
         caller::{ApiCaller, ApiError},
         fetches::{ApiFetch, FetchId},
     },
-    bind::{bind, storable},
-    call::run,
-    coordinator::Coordinator,
+    client::coordinator::Coordinator,
+    connection::{
+        bind::{bind, storable},
+        call::run,
+        hash::signed_hash,
+        row::FromRow as _,
+    },
     error::Error,
-    record::signed_hash,
-    row::FromRow as _,
 };
 
 /// A page that matches a query.
@@ -20,7 +22,7 @@ use crate::{
 pub struct ApiFound {
     /// Relevance, comparable only with results for the same query.
     pub rank: f32,
-    /// A part of the page's text. Each matching word is between U+0002 and U+0003.
+    /// A part of the page's text, with matching words between U+0002 and U+0003.
     pub snippet: String,
     /// The page's fetch.
     pub fetch: ApiFetch,
@@ -31,13 +33,12 @@ pub struct ApiFound {
 pub struct FoundPlace {
     /// Relevance.
     pub rank: f32,
-    /// The id of the page's URL. Pages with equal relevance are ordered by this id.
+    /// The id of the page's URL, which orders pages with equal relevance.
     pub id: FetchId,
 }
 
 impl Coordinator {
     /// Returns up to `limit` pages that match a query, best first, after the position `after`.
-    /// Searches one of the key's crawls, or its newest crawls. Charges one request.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found` (the crawl).

@@ -1,4 +1,4 @@
-//! Submits URLs, either single URLs from several keys together or one key's batch.
+//! Submits single URLs from several keys together, or one key's batch.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -9,18 +9,18 @@ use crate::{
         fetches::{ApiFetch, FetchId},
         idempotency::IdempotencyKey,
     },
-    bind::{bind, sql_rows},
-    call::run,
-    coordinator::Coordinator,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{
+        bind::{bind, sql_rows},
+        call::run,
+        hash::signed_hash,
+        row::{FromRow as _, from_row},
+    },
     crawl::{links::SqlLink, rows::LinksRow},
     error::Error,
-    record::signed_hash,
-    row::{FromRow as _, from_row},
-    sql_calls::sql_calls,
 };
 
-/// Parameters for starting a key's standing crawl, which receives URLs that are submitted without a
-/// crawl. Postgres assigns its id and name.
+/// Parameters of a key's standing crawl, which receives URLs that are submitted without a crawl.
 #[derive(Debug, Clone)]
 pub struct StandingCrawl {
     /// The store URL for the crawl's records.
@@ -38,23 +38,21 @@ pub struct ApiSubmission {
     pub crawl: Option<Uuid>,
     /// Hash of the hostname.
     pub host_hash: u64,
-    /// Hash of the normalized key.
+    /// Hash of the URL's key.
     pub url_hash: u64,
-    /// Maximum age in seconds of a capture that is returned instead of fetching the URL. If there
-    /// is no such capture, the URL is fetched, even if the standing crawl has already fetched it.
-    /// `None` accepts any state that the URL has in the crawl.
+    /// Maximum age in seconds of a capture that is returned without a fetch. `None` accepts any
+    /// state in the crawl.
     pub max_age_s: Option<i32>,
     /// The URL as a link row that is not urgent.
     pub link: LinksRow,
-    /// The URL packed as an urgent link. It is used unless the key has submitted too many urgent
-    /// URLs. `None` if the URL is not urgent.
+    /// The URL packed as an urgent link. `None` if it is not urgent.
     pub urgent_data: Option<Vec<u8>>,
 }
 
 /// The crawl that contains a submitted URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiAccepted {
-    /// The crawl's number. The URL's id contains this number.
+    /// The crawl's number, which the URL's id contains.
     pub crawl: i32,
     /// The crawl's id.
     pub crawl_id: Uuid,
@@ -62,14 +60,14 @@ pub struct ApiAccepted {
     pub crawl_name: String,
     /// Whether the URL used the urgent lane.
     pub is_urgent: bool,
-    /// The URL's state, if it is settled or has a recent capture. The URL is then not fetched.
+    /// The URL's state, if it is not fetched because it is settled or has a recent capture.
     pub capture: Option<ApiFetch>,
 }
 
 /// The crawl to which URLs were added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiTarget {
-    /// The crawl's number. The ids of its URLs contain this number.
+    /// The crawl's number, which the ids of its URLs contain.
     pub crawl: i32,
     /// The crawl's id.
     pub crawl_id: Uuid,
@@ -80,11 +78,9 @@ pub struct ApiTarget {
 from_row!(ApiTarget { crawl, crawl_id, crawl_name });
 
 sql_calls! {
-    /// Adds URLs to one of a key's crawls, or to its standing crawl, in one transaction. Charges
-    /// one request, and one more per hundred URLs. The last call for a crawl sets `is_last`, even
-    /// without links, so that the crawl may finish. This has no effect on a standing crawl. If the
-    /// request is repeated with its idempotency key within 24 hours, this adds nothing and returns
-    /// the first reply.
+    /// Adds URLs to one of a key's crawls, or to its standing crawl. Charges one request, and one
+    /// more per hundred URLs. The last call for a crawl sets `is_last`, even without links, so that
+    /// the crawl may finish.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `quota_urls`,
@@ -105,13 +101,9 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Submits URLs for one or several keys in one transaction, and charges one request for each
-    /// accepted URL. Returns each URL's result, in order. A refusal does not affect other URLs:
-    /// `unauthorized`, `throttled`, `not_found`, `crawl_ended`, `quota_urls`, `quota_pages`,
-    /// `quota_bytes`.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached. In this case no URL is submitted.
+    /// Submits URLs in one transaction, and charges one request for each accepted URL. A refusal
+    /// does not affect other URLs: `unauthorized`, `throttled`, `not_found`, `crawl_ended`,
+    /// `quota_urls`, `quota_pages`, `quota_bytes`.
     pub async fn api_submit(
         &self,
         standing: &StandingCrawl,
@@ -121,8 +113,8 @@ impl Coordinator {
         self.accepted(&rows, submissions).await
     }
 
-    /// Submits one URL like [`Coordinator::api_submit`]. If the request is repeated with its
-    /// idempotency key within 24 hours, this changes nothing and returns the first reply.
+    /// Submits one URL like [`Coordinator::api_submit`], or returns the reply to an earlier request
+    /// with its idempotency key.
     ///
     /// # Errors
     /// Returns a refusal as [`Coordinator::api_submit`] does, or `idempotency_mismatch`.
@@ -138,7 +130,6 @@ impl Coordinator {
         Ok(accepted.ok_or_else(|| Error::Unexpected("no answer".into()))??)
     }
 
-    /// Reads Postgres' reply to each submission, and loads the states of settled URLs.
     async fn accepted(
         &self,
         rows: &[tokio_postgres::Row],

@@ -4,8 +4,8 @@ use uuid::Uuid;
 
 use crate::{
     api::caller::{ApiCaller, ApiError},
+    client::sql_calls::sql_calls,
     crawl::webhooks::WebhookState,
-    sql_calls::sql_calls,
 };
 
 /// A webhook to add.
@@ -13,9 +13,9 @@ use crate::{
 pub struct NewWebhook {
     /// Its id, unique across all keys.
     pub id: Uuid,
-    /// The URL that receives events.
+    /// The receiver's URL.
     pub url: String,
-    /// The event types that it receives.
+    /// Its event types.
     pub events: Vec<&'static str>,
     /// Its owner's description, 1 to 200 characters.
     pub description: Option<String>,
@@ -23,12 +23,12 @@ pub struct NewWebhook {
     pub secret: Vec<u8>,
 }
 
-/// Changes to a webhook. `None` leaves a value unchanged.
+/// Changes to a webhook, where `None` leaves a value unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhookChange {
-    /// The URL that receives events.
+    /// The receiver's URL.
     pub url: Option<String>,
-    /// The event types that it receives.
+    /// Its event types.
     pub events: Option<Vec<&'static str>>,
     /// Its owner's description. An empty string removes it.
     pub description: Option<String>,
@@ -37,7 +37,7 @@ pub struct WebhookChange {
 }
 
 sql_calls! {
-    /// Adds a key's webhook. Charges one request.
+    /// Adds a key's webhook.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_allowed` (the key has 10 webhooks).
@@ -51,8 +51,7 @@ sql_calls! {
             webhook.description, webhook.secret.as_slice(),
         );
 
-    /// Returns a key's webhooks, oldest first, or only the webhook with this `id`. Charges one
-    /// request.
+    /// Returns a key's webhooks, oldest first.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -62,7 +61,7 @@ sql_calls! {
     ) -> Result<Vec<WebhookState>, ApiError>
         = rows("select * from api.list_webhooks($1, $2, $3)", caller.key, caller.secret(), id);
 
-    /// Changes a key's webhook. Charges one request.
+    /// Changes a key's webhook.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -77,8 +76,7 @@ sql_calls! {
             change.enabled,
         );
 
-    /// Replaces the secret for a key's webhook. For 24 hours, events are also signed with the
-    /// previous secret. Charges one request.
+    /// Replaces a webhook's secret, and signs events with both for 24 hours.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.
@@ -92,15 +90,14 @@ sql_calls! {
             caller.key, caller.secret(), id, signing,
         );
 
-    /// Sends the event `webhook.test` to a key's webhook, and returns the event's id. Charges one
-    /// request.
+    /// Sends the event `webhook.test`, and returns its id.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, `webhook_disabled`.
     pub async fn api_test_webhook(caller: &ApiCaller, id: Uuid) -> Result<Uuid, ApiError>
         = value("select api.test_webhook($1, $2, $3)", caller.key, caller.secret(), id);
 
-    /// Drops a key's webhook and its events. Charges one request.
+    /// Drops a key's webhook and its events.
     ///
     /// # Errors
     /// Returns a refusal: `unauthorized`, `throttled`, `not_found`.

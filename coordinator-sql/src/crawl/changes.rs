@@ -1,10 +1,12 @@
-//! Finds crawls by name or by the start of their id, and changes their limits, rates and patterns.
+//! Finds crawls, and changes their limits, rates and patterns.
 
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{
-    bind::bind, coordinator::Coordinator, error::Error, row::from_row, sql_calls::sql_calls,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{bind::bind, row::from_row},
+    error::Error,
 };
 
 /// A crawl that was found.
@@ -12,7 +14,7 @@ use crate::{
 pub struct FoundCrawl {
     /// The crawl's id.
     pub id: Uuid,
-    /// The crawl's number in this database.
+    /// The crawl's number.
     pub crawl: i32,
     /// The crawl's name.
     pub name: String,
@@ -23,7 +25,7 @@ from_row!(FoundCrawl { id, crawl, name });
 /// A new limit for an open crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CrawlChange {
-    /// Maximum pages, at least 1. Only for a crawl that was started with a page limit.
+    /// Maximum pages, at least 1, for a crawl that was started with a limit.
     Limit(i64),
     /// Maximum duration in seconds since the crawl's start. `None` removes the limit.
     Duration(Option<i64>),
@@ -36,13 +38,11 @@ pub enum CrawlChange {
 pub enum RateChange {
     /// Maximum requests per second, by all workers together. `None` removes the limit.
     Rate(Option<f64>),
-    /// Minimum delay between two requests to a host, in milliseconds. `None` removes it, so that
-    /// only the crawl's settings apply.
+    /// Minimum delay between two requests to a host, in milliseconds. `None` removes it.
     MinDelay(Option<i32>),
 }
 
 impl RateChange {
-    /// Returns the limit's name in SQL and its new value.
     pub(crate) fn parts(self) -> (&'static str, Option<f64>) {
         match self {
             Self::Rate(rate) => ("rate", rate),
@@ -60,21 +60,20 @@ pub enum CrawlChanged {
     Unknown,
     /// The crawl has ended.
     Ended,
-    /// The crawl was started without a page limit, so it cannot get one now.
+    /// The crawl was started without a page limit, so it cannot get one.
     Unlimited,
-    /// The new limit is lower than the number of pages that are captured or reserved. Contains this
-    /// number.
+    /// The new limit is less than this number of pages in use.
     Used(i64),
 }
 
-/// New includes and excludes for an open crawl. The caller has validated them.
+/// New includes and excludes for an open crawl, validated by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternChange {
     /// The version that this change replaces.
     pub version: i32,
-    /// An array of strings. If it is not empty, a URL must match at least one of these patterns.
+    /// An array of patterns. Unless it is empty, a URL must match one.
     pub include: Value,
-    /// An array of strings. A URL must not match any of these patterns.
+    /// An array of patterns that a URL must not match.
     pub exclude: Value,
 }
 
@@ -85,9 +84,9 @@ pub enum PatternsChanged {
     Changed,
     /// The crawl already has these patterns.
     Unchanged,
-    /// The patterns were changed since the given version. The caller must read the settings again.
+    /// The patterns were changed since the given version.
     Moved,
-    /// The crawl's recorded versions have reached their maximum size.
+    /// The recorded versions have reached their maximum size.
     Full,
     /// The crawl has ended.
     Ended,
@@ -116,20 +115,17 @@ struct Answer {
 from_row!(Answer { word, used });
 
 sql_calls! {
-    /// Returns the crawls whose name is `text` or whose id starts with it, newest first and at most
-    /// five. If `text` is `None`, returns the newest crawl that is not dropped.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns up to five crawls whose name is `text` or whose id starts with it. If `text` is
+    /// `None`, returns the newest crawl.
     pub async fn find_crawls(text: Option<&str>) -> Result<Vec<FoundCrawl>, Error>
         = operator_rows("select * from coordinator.find_crawls($1)", text);
 
-    /// Changes the rate limit for an owner's crawl, or for all of the owner's crawls if `id` is
-    /// `None`. An operator (`owner` is `None`) can change any crawl. Returns false if the crawl
-    /// does not exist or has ended.
+    /// Changes the rate limit for an owner's crawl, or for all of them if `id` is `None`. An
+    /// operator (`owner` is `None`) can change any crawl. Returns false if the crawl does not exist
+    /// or has ended.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached, or rejects a number that is out of bounds.
+    /// Returns an error if Postgres rejects a number that is out of bounds.
     pub async fn set_crawl_rate(
         owner: Option<&str>,
         id: Option<Uuid>,
@@ -166,9 +162,6 @@ impl Coordinator {
     }
 
     /// Changes a crawl's includes and excludes.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn change_patterns(
         &self,
         id: Uuid,

@@ -1,19 +1,21 @@
-//! A checkpoint records a slot holder's work since the last checkpoint in one transaction.
+//! Records a slot holder's work since the last checkpoint, in one transaction.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::{
-    bind::{bind, sql_row, sql_rows, storable},
-    call::run,
-    coordinator::Coordinator,
+    client::coordinator::Coordinator,
+    connection::{
+        bind::{bind, sql_row, sql_rows, storable},
+        call::run,
+        hash::signed_hash,
+    },
     crawl::{
         links::SqlLink,
         rows::{ChunkRow, CrawlCounts, FetchRow, FrontierHostRow, LinksRow, Via},
         slots::SlotFence,
     },
     error::Error,
-    record::signed_hash,
 };
 
 /// The contents of a slot's checkpoint.
@@ -23,11 +25,11 @@ pub struct Checkpoint {
     pub fence: SlotFence,
     /// The checkpoint's number within its lease, starting at 1.
     pub number: i64,
-    /// The slot's new cursor for ordinary links. `None` keeps the recorded cursor.
+    /// The new cursor for ordinary links. `None` keeps the recorded one.
     pub cursor: Option<String>,
-    /// The slot's new cursor for urgent links. `None` keeps the recorded cursor.
+    /// The new cursor for urgent links. `None` keeps the recorded one.
     pub urgent_cursor: Option<String>,
-    /// Changes to the sums, with exactly one element for each crawl that another row names.
+    /// Changes to the sums, one element for each crawl that another row names.
     pub counts: Vec<CrawlCounts>,
     /// Rows for finished URLs.
     pub fetches: Vec<FetchRow>,
@@ -42,17 +44,16 @@ pub struct Checkpoint {
 /// A checkpoint's result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckpointResult {
-    /// The checkpoint is recorded, by this call or by an earlier call whose reply was lost. If a
-    /// crawl had ended before, nothing was recorded for this crawl.
+    /// The checkpoint is recorded, by this call or by an earlier one whose reply was lost.
     Recorded {
-        /// The crawls in this checkpoint that have ended.
+        /// The crawls in this checkpoint that have ended. Nothing was recorded for those that had
+        /// ended before.
         ended: Vec<i32>,
     },
     /// The lease is lost, and nothing was recorded.
     Lost,
 }
 
-/// Converts a string from the web so that Postgres can store it.
 fn text(value: Option<&String>) -> Option<String> {
     value.map(|value| storable(value))
 }
@@ -123,10 +124,10 @@ sql_row!("host_row": SqlHost from FrontierHostRow as |row| {
 });
 
 impl Coordinator {
-    /// Records a checkpoint. If the reply is lost, the caller may send the checkpoint again.
+    /// Records a checkpoint, which may be sent again if the reply is lost.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached, or if the counts do not add up.
+    /// Returns an error if the counts do not add up.
     pub async fn checkpoint_slot(
         &self,
         checkpoint: &Checkpoint,

@@ -1,5 +1,4 @@
-//! Lists a crawl's fetches for operators: all fetches, or those with an outcome, on a host, or with
-//! a status.
+//! Lists a crawl's fetches for operators.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -7,12 +6,14 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
-    bind::bind,
-    coordinator::Coordinator,
+    client::coordinator::Coordinator,
+    connection::{
+        bind::bind,
+        hash::signed_hash,
+        row::{FromRow, from_row},
+    },
     crawl::fetch_position::FetchPosition,
     error::Error,
-    record::signed_hash,
-    row::{FromRow, from_row},
 };
 
 /// A fetch in a crawl.
@@ -24,11 +25,11 @@ pub struct CrawlFetch {
     pub at: DateTime<Utc>,
     /// The URL.
     pub url: String,
-    /// Number of links from a seed to the URL.
+    /// Number of links from a seed.
     pub depth: i16,
     /// The HTTP status.
     pub status: Option<i16>,
-    /// The outcome, for example `ok` or `not_modified`.
+    /// The outcome, such as `ok`.
     pub outcome: String,
     /// Body size, in bytes.
     pub bytes: Option<i32>,
@@ -40,17 +41,17 @@ pub struct CrawlFetch {
     pub title: Option<String>,
     /// The redirect target.
     pub redirect: Option<String>,
-    /// The URL that links or redirects to it. `None` for a seed, or if this URL is not recorded.
+    /// The URL that leads to it. `None` for a seed, or if it is not recorded.
     pub via: Option<String>,
-    /// The archive object that contains the record.
+    /// The archive that contains the record.
     pub object: Option<String>,
-    /// Record offset in the object, in bytes.
+    /// Record offset, in bytes.
     pub record_offset: Option<i64>,
     /// Record length, in bytes.
     pub record_length: Option<i32>,
     /// The problem with the server's certificate.
     pub certificate: Option<String>,
-    /// The reason why the body is truncated.
+    /// Why the body is truncated.
     pub truncated: Option<String>,
 }
 
@@ -86,7 +87,6 @@ pub struct FetchFilter {
 }
 
 impl FetchFilter {
-    /// Returns the hostname's hash as Postgres stores it.
     pub(crate) fn signed_host(&self) -> Option<i64> {
         self.host_hash.map(signed_hash)
     }
@@ -101,8 +101,6 @@ pub struct FetchesPage {
     pub next: Option<FetchPosition>,
 }
 
-/// A result row. If the call stopped before it had read all fetches, the last row has only a
-/// position.
 struct FoundFetch {
     position: FetchPosition,
     fetch: Option<CrawlFetch>,
@@ -118,13 +116,8 @@ impl FromRow for FoundFetch {
 }
 
 impl Coordinator {
-    /// Returns at most `limit` of a crawl's fetches after a position, in recording order. For a
-    /// single host, they are in hash order. If a crawl is open, a fetch is returned only once all
-    /// earlier transactions have finished, so that a caller who continues from the last position
-    /// skips none. Before the last page, a page may have fewer than `limit` fetches, or none.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns at most `limit` fetches after a position, in recording order, or in hash order for a
+    /// single host. A page before the last one may have fewer fetches, or none.
     pub async fn crawl_fetches(
         &self,
         id: Uuid,

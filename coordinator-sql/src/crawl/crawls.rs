@@ -5,7 +5,11 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{bind::sql_row, error::Error, row::from_row, sql_calls::sql_calls};
+use crate::{
+    client::sql_calls::sql_calls,
+    connection::{bind::sql_row, row::from_row},
+    error::Error,
+};
 
 /// A crawl to start.
 #[derive(Debug, Clone)]
@@ -22,9 +26,9 @@ pub struct NewCrawl {
     pub settings: Value,
     /// Maximum pages. `None` if unlimited.
     pub page_limit: Option<i64>,
-    /// Time limit: the crawl ends no later than this. `None` if unlimited.
+    /// The crawl ends no later than this. `None` if unlimited.
     pub ends_at: Option<DateTime<Utc>>,
-    /// Maximum bytes in the store. The crawl ends when it reaches this limit. `None` if unlimited.
+    /// The crawl ends when it has stored this many bytes. `None` if unlimited.
     pub max_store_bytes: Option<i64>,
 }
 
@@ -39,10 +43,10 @@ sql_row!("new_crawl": SqlCrawl from NewCrawl as |crawl| {
     max_store_bytes: Option<i64> = crawl.max_store_bytes,
 });
 
-/// A crawl that has not ended, with the data that slot holders need.
+/// An open crawl, with the data that slot holders need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenCrawl {
-    /// Its number in this database.
+    /// Its number.
     pub crawl: i32,
     /// Its id.
     pub id: Uuid,
@@ -56,39 +60,36 @@ pub struct OpenCrawl {
     pub budget_left: Option<i64>,
     /// The store URL for its records.
     pub store: String,
-    /// Maximum requests per second for this crawl, by all workers together. `None` if unlimited.
+    /// The crawl's maximum requests per second. `None` if unlimited.
     pub rate: Option<f64>,
     /// Number of workers that share this rate.
     pub holders: i32,
-    /// Minimum delay between two of this crawl's requests to a host, in milliseconds.
+    /// The crawl's minimum delay per host, in milliseconds.
     pub min_delay_ms: Option<i32>,
-    /// Maximum requests per second for all of its owner's crawls, by all workers together. `None`
-    /// if unlimited.
+    /// The owner's maximum requests per second. `None` if unlimited.
     pub owner_rate: Option<f64>,
     /// Number of workers that share the owner's rate.
     pub owner_holders: i32,
-    /// Minimum delay between two of its owner's requests to a host, in milliseconds.
+    /// The owner's minimum delay per host, in milliseconds.
     pub owner_min_delay_ms: Option<i32>,
     /// When `crawl forget` last ran, for any crawl.
     pub forgotten_at: Option<DateTime<Utc>>,
     /// When it was started.
     pub started_at: DateTime<Utc>,
-    /// Version of the crawl's patterns, starting at 1. When it changes, workers must read the
-    /// patterns again.
+    /// Version of the crawl's patterns, starting at 1.
     pub patterns_version: i32,
 }
 
 /// All states of a crawl.
 pub const CRAWL_STATES: [&str; 3] = ["running", "paused", "ended"];
 
-/// All reasons why a crawl ends. If URLs are still pending then, they get the state `left` with
-/// this reason.
+/// All reasons why a crawl ends. Its pending URLs are then `left` for this reason.
 pub const CRAWL_ENDS: [&str; 5] = ["empty", "limit", "cancel", "time", "store"];
 
 /// A crawl with its sums over all slots. known = pending + captured + failed + refused + left.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CrawlStatus {
-    /// Its number in this database.
+    /// Its number.
     pub crawl: i32,
     /// Its id.
     pub id: Uuid,
@@ -96,8 +97,7 @@ pub struct CrawlStatus {
     pub name: String,
     /// Its owner.
     pub owner: String,
-    /// `running`, `paused`, `ended`, `dropping` or `dropped`. The HTTP service does not see the
-    /// last two.
+    /// `running`, `paused`, `ended`, `dropping` or `dropped`.
     pub state: String,
     /// The reason why it ended: `empty`, `limit`, `cancel`, `time` or `store`.
     pub ended_by: Option<String>,
@@ -115,11 +115,11 @@ pub struct CrawlStatus {
     pub finished_at: Option<DateTime<Utc>>,
     /// Maximum pages. `None` if unlimited.
     pub page_limit: Option<i64>,
-    /// Pages that are neither captured nor reserved. `None` if unlimited.
+    /// Pages that can still be reserved. `None` if unlimited.
     pub budget_left: Option<i64>,
     /// Number of submitted links.
     pub seeds: i64,
-    /// Links that slots' holders have recorded for other slots.
+    /// Links that slots have recorded for other slots.
     pub sent: i64,
     /// Links that slots have merged, including seeds.
     pub read: i64,
@@ -141,20 +141,17 @@ pub struct CrawlStatus {
     pub left: Value,
     /// Rejected links, by reason.
     pub links_refused: Value,
-    /// Failed URLs, by outcome. In crawls that are older than this count, the total is less than
-    /// `failed`.
+    /// Failed URLs, by outcome.
     pub failures: Value,
     /// The state of an ended crawl's indexes: `none`, `pending`, `written`, `incomplete` or
     /// `cancelled`.
     pub indexes: Option<String>,
-    /// Its pattern versions, oldest first, as described in `pattern_versions.sql`. `None` in a list
-    /// of crawls, or if they have never changed.
+    /// Its pattern versions, oldest first. `None` in a list, or if they have never changed.
     pub patterns: Option<Value>,
 }
 
 impl CrawlStatus {
-    /// Returns the pattern version, starting at 1. This must be the status of a single crawl,
-    /// because a list of crawls does not contain the versions.
+    /// Returns the pattern version, starting at 1, which only a single crawl's status contains.
     #[must_use]
     pub fn patterns_version(&self) -> i32 {
         let newest = self.patterns.as_ref().and_then(Value::as_array).and_then(|all| all.last());
@@ -178,41 +175,36 @@ pub struct CrawlHost {
     pub next_due: DateTime<Utc>,
     /// When the host may get its next request.
     pub free_at: DateTime<Utc>,
-    /// The delay that 429 and 503 responses have caused, in milliseconds. 0 if only the crawl's
-    /// settings and robots.txt apply.
+    /// The delay that 429 and 503 responses have caused, in milliseconds.
     pub delay_ms: i32,
     /// The host's smoothed response time, in milliseconds.
     pub response_ms: i32,
     /// The robots.txt's Crawl-delay, in milliseconds.
     pub crawl_delay_ms: Option<i32>,
-    /// Maximum number of consecutive failures over its origins.
+    /// Maximum consecutive failures of an origin.
     pub failures: i32,
-    /// Origins that are paused, or have not responded since their pause, each with `origin`,
-    /// `since`, `until`, `pause_s`, `failures` and `outcome`, as described in `put_hosts.sql`.
-    /// `None` if there are none.
+    /// Origins that are paused, or have not responded since, as in `put_hosts.sql`.
     pub origins: Option<Value>,
 }
 
-/// The rate that politeness currently allows a crawl, as `functions/crawl/crawl_pace.sql` computes
-/// it.
+/// The rate that politeness currently allows a crawl, as in `functions/crawl/crawl_pace.sql`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CrawlPace {
     /// Hosts that may get a request now.
     pub hosts: i32,
-    /// Hosts that must rest for longer than their delay, or whose next URL is due later.
+    /// Hosts that must rest longer, or whose next URL is due later.
     pub resting_hosts: i32,
-    /// Pages per second that these hosts' delays and response times allow.
+    /// Pages per second that the hosts' delays and response times allow.
     pub pages_per_second: f64,
-    /// Whether only a part of the hosts was counted, so that politeness allows more.
+    /// Whether only some hosts were counted, so that politeness allows more.
     pub is_least: bool,
     /// Maximum requests per second, as set by the operator or the crawl's owner.
     pub rate: Option<f64>,
-    /// Paused origins on these hosts, by the outcome of the last request.
+    /// Paused origins on the counted hosts, by the outcome of the last request.
     pub paused_origins: Value,
-    /// Seconds until the slowest host may get a request, plus the seconds that its pending URLs
-    /// then take. `None` if no host has pending URLs.
+    /// Minimum seconds for the slowest host's pending URLs. `None` if there are none.
     pub seconds_left: Option<f64>,
-    /// The host that needs the most time for its pending URLs.
+    /// The host that needs the most time.
     pub slowest_host: Option<String>,
 }
 
@@ -288,14 +280,14 @@ from_row!(CrawlHost {
     failures,
     origins
 });
-/// A crawl's state after a request to pause, resume or cancel it.
+/// A crawl's state after an operator's action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedCrawl {
     /// `running`, `paused` or `ended`.
     pub state: String,
-    /// The reason why it ended.
+    /// Why it ended.
     pub ended_by: Option<String>,
-    /// The reason why it is paused. If it should have been resumed, this is why it remains paused.
+    /// Why it is paused or could not be resumed.
     pub paused_by: Option<String>,
 }
 
@@ -308,7 +300,7 @@ pub enum CrawlVerb {
     Pause,
     /// Continue a paused crawl.
     Resume,
-    /// End the crawl. Its pending URLs get the state `left`.
+    /// End the crawl, whose pending URLs get the state `left`.
     Cancel,
 }
 
@@ -323,70 +315,44 @@ impl CrawlVerb {
 }
 
 sql_calls! {
-    /// Starts a crawl and returns its number. The crawl does not end before the last call of
-    /// [`Coordinator::add_links`].
+    /// Starts a crawl, which does not end before the last call of [`Coordinator::add_links`].
+    /// Returns its number.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached or rejects the crawl, for example because its
-    /// name or id exists.
+    /// Returns an error if Postgres rejects the crawl, for example because its name or id exists.
     pub async fn start_crawl(crawl: &NewCrawl) -> Result<i32, Error>
         = operator_value("select coordinator.start_crawl($1)", SqlCrawl::from(crawl));
 
-    /// Pauses, resumes or cancels a crawl. `None` if the crawl does not exist. An ended crawl does
-    /// not change. If the owner may not crawl, the crawl remains paused, and the result contains
-    /// the reason.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Pauses, resumes or cancels a crawl that has not ended. `None` if the crawl does not exist.
     pub async fn move_crawl(id: Uuid, verb: CrawlVerb) -> Result<Option<MovedCrawl>, Error>
         = operator_row_if_any("select * from coordinator.move_crawl($1, $2)", id, verb.as_str());
 
-    /// Returns the crawls that have not ended. Some calls first end an overdue crawl, pause or
-    /// resume keys' crawls, and fire due schedules.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns the crawls that have not ended. Some calls also do chores, such as firing due
+    /// schedules.
     pub async fn open_crawls() -> Result<Vec<OpenCrawl>, Error>
         = rows("select * from coordinator.open_crawls()");
 
-    /// Returns a crawl's settings with its newest includes and excludes. `None` if the crawl does
-    /// not exist.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns a crawl's settings. `None` if the crawl does not exist.
     pub async fn crawl_settings(crawl: i32) -> Result<Option<Value>, Error>
         = value("select coordinator.crawl_settings($1)", crawl);
 
-    /// Returns crawls with their sums, newest first: only the crawl with this `id`, or all crawls
-    /// that are not dropped.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns crawls with their sums, newest first, without dropped ones unless `id` is given.
     pub async fn crawl_status(id: Option<Uuid>) -> Result<Vec<CrawlStatus>, Error>
         = operator_rows("select * from coordinator.crawl_status($1)", id);
 
     /// Returns the rate that politeness currently allows a crawl. `None` if the crawl has ended.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_pace(crawl: i32) -> Result<Option<CrawlPace>, Error>
         = operator_row_if_any(
             "select * from coordinator.crawl_pace($1) where hosts is not null",
             crawl,
         );
 
-    /// Returns at most `limit` hosts with due URLs in a crawl, ordered by due time.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns hosts with due URLs in a crawl, ordered by due time.
     pub async fn crawl_hosts(id: Uuid, limit: i32) -> Result<Vec<CrawlHost>, Error>
         = operator_rows("select * from coordinator.crawl_hosts($1, $2, null, null)", id, limit);
 
-    /// Deletes host state of ended crawls: at most `limit` chunks and `limit` due times. Returns
-    /// how many rows were deleted.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Deletes at most `limit` chunks and `limit` due times of ended crawls, and returns their
+    /// number.
     pub async fn drop_ended_frontier(limit: i32) -> Result<i32, Error>
         = value("select coordinator.drop_ended_frontier($1)", limit);
 }

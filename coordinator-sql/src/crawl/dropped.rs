@@ -1,12 +1,12 @@
 //! Removes an ended crawl: first its rows, in batches, and then its archives.
-//!
-//! Does not depend on how archives are removed.
 
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::{
-    bind::bind, coordinator::Coordinator, error::Error, row::from_row, sql_calls::sql_calls,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{bind::bind, row::from_row},
+    error::Error,
 };
 
 /// The reason why a crawl cannot be dropped now.
@@ -14,20 +14,20 @@ use crate::{
 pub enum DropObstacle {
     /// The crawl does not exist.
     Unknown,
-    /// The crawl has not ended. Contains its state.
+    /// The crawl has not ended, and this is its state.
     Running(String),
     /// Its indexes are being written.
     Indexing,
-    /// An open crawl repeats this crawl and may refer to its records. Contains that crawl's name.
+    /// The name of an open crawl that repeats this one.
     Repeated(String),
-    /// A scan that has not ended reads this crawl. Contains the scan's id.
+    /// The id of a running scan that reads this crawl.
     Scanned(String),
 }
 
 /// A crawl whose archives may be removed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DroppedCrawl {
-    /// Its number in this database.
+    /// Its number.
     pub crawl: i32,
     /// Its name.
     pub name: String,
@@ -42,8 +42,7 @@ pub struct DroppedCrawl {
 pub struct DropCounts {
     /// Number of fetches in the crawl.
     pub fetches: i64,
-    /// Number of records in its archives to which revisit records in other crawls refer. These
-    /// records remain.
+    /// Number of records in its archives to which other crawls refer, and which remain.
     pub named_records: i64,
 }
 
@@ -57,50 +56,30 @@ from_row!(DroppedCrawl { crawl, name, store, settings });
 from_row!(DropCounts { fetches, named_records });
 
 sql_calls! {
-    /// Records that a crawl's removal has started, or that it was abandoned. After the start,
-    /// crawls that repeat this one no longer refer to its records.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Records that a crawl's removal has started, or was abandoned. After the start, other crawls
+    /// no longer refer to its records.
     pub async fn mark_dropping(id: Uuid, is_dropping: bool) -> Result<(), Error>
         = operator_done("select true from coordinator.mark_dropping($1, $2)", id, is_dropping);
 
-    /// Deletes at most `limit` rows per table, for a crawl whose removal has started. Returns the
-    /// number of deleted rows, 0 if none are left.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Deletes at most `limit` rows per table, and returns their number, 0 if none are left.
     pub async fn drop_crawl_rows(crawl: i32, limit: i32) -> Result<i64, Error>
         = patient_value("select coordinator.drop_crawl_rows($1, $2)", crawl, limit);
 
-    /// Returns this crawl, followed by the dropped crawls that it repeats, directly or through
-    /// others. This crawl may have been the last one to refer to their archives.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns this crawl and the dropped crawls that it repeats, because it may have been the last
+    /// to refer to their archives.
     pub async fn dropped_crawls(crawl: i32) -> Result<Vec<DroppedCrawl>, Error>
         = operator_rows("select * from coordinator.dropped_crawls($1)", crawl);
 
     /// Records that a crawl's rows and archives were removed.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn finish_drop(crawl: i32) -> Result<(), Error>
         = operator_done("select true from coordinator.finish_drop($1)", crawl);
 
-    /// Counts a crawl's fetches and the records to which other crawls refer. This takes seconds for
-    /// ten million fetches.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Counts a crawl's fetches and the records to which other crawls refer, which takes seconds
+    /// for ten million fetches.
     pub async fn drop_counts(crawl: i32) -> Result<DropCounts, Error>
         = operator_row("select * from coordinator.drop_counts($1)", crawl);
 
-    /// Returns the archives among `objects` to which fetches in other crawls refer, ignoring the
-    /// crawls in `but`.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns the archives among `objects` to which crawls other than `but` refer.
     pub async fn named_objects(but: &[i32], objects: &[String]) -> Result<Vec<String>, Error>
         = operator_column(
             "select object from coordinator.named_objects($1, $2) object",
@@ -110,9 +89,6 @@ sql_calls! {
 
 impl Coordinator {
     /// Returns why a crawl cannot be dropped now. `None` if it can be dropped.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn drop_obstacle(&self, id: Uuid) -> Result<Option<DropObstacle>, Error> {
         let sql = "select * from coordinator.drop_obstacle($1)";
         let found: Vec<Obstacle> = self.operator_rows(sql, &[bind(&id)]).await?;

@@ -1,19 +1,18 @@
 //! The fetches of an earlier crawl, for a crawl that repeats it.
-//!
-//! Does not depend on when a copy is too old, or on how a conditional request is made.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use tokio_postgres::Row;
 
 use crate::{
-    bind::bind,
-    call::run,
-    coordinator::Coordinator,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{
+        bind::bind,
+        call::run,
+        hash::{signed_hash, unsigned_hash},
+        row::{FromRow, from_row, values},
+    },
     error::Error,
-    record::{signed_hash, unsigned_hash},
-    row::{FromRow, from_row, values},
-    sql_calls::sql_calls,
 };
 
 /// A URL's capture in an earlier crawl.
@@ -35,15 +34,15 @@ pub struct EarlierFetch {
     pub etag: Option<String>,
     /// The response's `Last-Modified`.
     pub last_modified: Option<String>,
-    /// The URL of the record that contains the body.
+    /// URL of the body's record.
     pub body_url: String,
-    /// The hashes of this URL's host and key.
+    /// Hashes of this URL's host and key.
     pub body_hashes: (u64, u64),
     /// When this record was stored.
     pub body_at: DateTime<Utc>,
-    /// The archive that contains this record.
+    /// The archive of this record.
     pub body_object: String,
-    /// Record offset in the archive, in bytes.
+    /// Record offset, in bytes.
     pub body_offset: i64,
     /// Record length, in bytes.
     pub body_length: i32,
@@ -61,13 +60,13 @@ pub struct EarlierCrawl {
 /// A crawl's seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrawlSeed {
-    /// The hashes of host and URL. Seeds are ordered by these.
+    /// The hashes of host and URL, by which seeds are ordered.
     pub place: (i64, i64),
     /// The URL.
     pub url: String,
 }
 
-/// A row for a URL whose fetch had an error or was skipped.
+/// A URL that was not captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedUrl {
     /// The position to continue from.
@@ -86,7 +85,6 @@ impl FromRow for CrawlSeed {
     }
 }
 
-/// A fetch with the hashes of its host and URL.
 struct HashedFetch {
     place: (u64, u64),
     fetch: EarlierFetch,
@@ -120,12 +118,8 @@ impl FromRow for HashedFetch {
 }
 
 sql_calls! {
-    /// Returns up to `limit` of a crawl's URLs whose outcome was not a success, after a position
-    /// (`None` starts at the first). A row contains its URL only if this is worth another request.
-    /// If there are fewer than `limit` rows, they are the last ones.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns up to `limit` of a crawl's URLs that were not captured, after a position. A row
+    /// contains its URL only if this is worth another request. Fewer rows are the last ones.
     pub async fn failed_urls(
         crawl: i32,
         after: Option<&str>,
@@ -133,18 +127,11 @@ sql_calls! {
     ) -> Result<Vec<FailedUrl>, Error>
         = operator_rows("select * from coordinator.failed_urls($1, $2, $3)", crawl, after, limit);
 
-    /// Returns the stores of the crawl that `crawl` repeats. `None` if it repeats no crawl, or if
-    /// the earlier crawl is gone.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns the stores of the crawl that `crawl` repeats. `None` if it is gone.
     pub async fn earlier_crawl(crawl: i32) -> Result<Option<EarlierCrawl>, Error>
         = load_if_any("select * from coordinator.earlier_crawl($1)", crawl);
 
     /// Returns at most `limit` of a crawl's seeds, after the position `after`.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_seeds(
         crawl: i32,
         after: Option<(i64, i64)>,
@@ -158,11 +145,7 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Returns captures from the crawl that `crawl` repeats, by the hashes of host and URL. URLs
-    /// without a complete stored body are omitted.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns captures from the crawl that `crawl` repeats, if their bodies are complete.
     pub async fn earlier_fetches(
         &self,
         crawl: i32,

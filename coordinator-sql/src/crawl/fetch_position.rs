@@ -1,15 +1,13 @@
 //! A fetch's position in recording order.
-//!
-//! Does not depend on the contents of a fetch.
 
 use std::{fmt, str::FromStr};
 
 use crate::error::Error;
 
-/// A position in the order in which fetches were recorded, written as `EPOCH-TRANSACTION-NUMBER`.
+/// A position in recording order, written as `EPOCH-TRANSACTION-NUMBER`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct FetchPosition {
-    /// Number of times that the database was restored from a backup before this fetch.
+    /// Number of restores from a backup before this fetch.
     pub epoch: i16,
     /// The id of the transaction that recorded the fetch.
     pub xid: i64,
@@ -24,7 +22,6 @@ impl fmt::Display for FetchPosition {
 }
 
 impl FetchPosition {
-    /// Parses a position that Postgres returned.
     pub(crate) fn answered(text: &str) -> Result<Self, Error> {
         text.parse().map_err(|_| Error::Unexpected(format!("the position {text:?} of a fetch")))
     }

@@ -1,19 +1,18 @@
 //! URLs and sites that live crawls must forget.
-//!
-//! Does not depend on archives, or on the definition of a site.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::{
-    bind::bind, coordinator::Coordinator, error::Error, record::signed_hash, row::from_row,
-    sql_calls::sql_calls,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{bind::bind, hash::signed_hash, row::from_row},
+    error::Error,
 };
 
 /// A URL or site to forget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewForgotten<'a> {
-    /// A URL, given by its normalized key and two hashes.
+    /// A URL.
     Url {
         /// The normalized key.
         key: &'a str,
@@ -49,8 +48,7 @@ pub struct Forgotten {
 /// An archive with records of a forgotten URL or site, or a crawl that has fetched it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForgottenArchive {
-    /// The archive's object name. `None` in the additional row for each crawl that has fetched the
-    /// URL or site.
+    /// The archive's object name. `None` in the additional row for each crawl.
     pub object: Option<String>,
     /// The crawl's name.
     pub crawl_name: String,
@@ -65,27 +63,17 @@ from_row!(ForgottenArchive { object, crawl_name, store, settings });
 
 sql_calls! {
     /// Returns the forgotten URLs and sites that archives may still contain.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn uncleared() -> Result<Vec<Forgotten>, Error>
         = operator_rows("select * from coordinator.uncleared()");
 
     /// Returns the archives that contain records of a forgotten URL or site, and the crawls that
     /// have fetched it.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn forgotten_archives(number: i32) -> Result<Vec<ForgottenArchive>, Error>
         = operator_rows("select * from coordinator.forgotten_archives($1)", number);
 
-    /// Records that no archive contains these URLs and sites any longer, and deletes their contents
-    /// from rows. Returns how many were cleared. URLs and sites that were forgotten again since
-    /// then are skipped. If an index is being written that may contain one of them, nothing is
-    /// cleared.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Deletes the contents of forgotten URLs and sites from rows, because no archive contains them
+    /// any longer. Returns how many were cleared, 0 while an index is being written that may
+    /// contain one. Skips those that were forgotten again since.
     pub async fn clear_forgotten(forgotten: &[Forgotten]) -> Result<i32, Error>
         = operator_value(
             "select coordinator.clear_forgotten($1, $2)",
@@ -95,11 +83,8 @@ sql_calls! {
 }
 
 impl Coordinator {
-    /// Forgets everything that live crawls have stored for a URL or site until now. From then on no
-    /// function returns it. Returns the number of affected captures.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Forgets everything that live crawls have stored for a URL or site until now, and returns the
+    /// number of captures.
     pub async fn forget(&self, what: &NewForgotten<'_>) -> Result<i64, Error> {
         let (kind, name, host, url, slot) = match what {
             NewForgotten::Url { key, host_hash, url_hash } => {

@@ -1,7 +1,4 @@
-//! Reads the input for the jobs that write a live crawl's indexes, lists and documents after it has
-//! ended.
-//!
-//! Does not depend on how an index is written.
+//! Reads the input for the jobs that write a crawl's indexes, lists and documents.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -11,28 +8,29 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
-    bind::bind,
-    call::{Transaction, run},
-    coordinator::Coordinator,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{
+        bind::bind,
+        call::{Transaction, run},
+        hash::{signed_hash, unsigned_hash},
+        row::{FromRow, from_row, values},
+    },
     error::Error,
-    record::{signed_hash, unsigned_hash},
-    row::{FromRow, from_row, values},
-    sql_calls::sql_calls,
 };
 
-/// Time limit for reading one job's rows. It equals a job's time limit.
+/// Time limit for reading one job's rows, like a job's.
 const READING_TIME: Duration = Duration::from_secs(60 * 60);
 
 /// An ended crawl whose indexes a run writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrawlRun {
-    /// Its number in this database.
+    /// Its number.
     pub crawl: i32,
     /// Its id.
     pub id: Uuid,
     /// Its name, which its objects' names contain.
     pub name: String,
-    /// The reason why it ended.
+    /// Why it ended.
     pub ended_by: Option<String>,
     /// The store URL for its records.
     pub store: String,
@@ -67,10 +65,9 @@ pub struct IndexRow {
     pub charset: Option<String>,
     /// Language of the text.
     pub language: Option<String>,
-    /// The reason why the body is truncated.
+    /// Why the body is truncated.
     pub truncated: Option<String>,
-    /// Whether the fetch has no body of its own, because an earlier record has an identical body.
-    /// The record fields then describe this earlier record.
+    /// Whether the record is an earlier one with an identical body.
     pub is_revisit: bool,
     /// URL of the record.
     pub record_url: String,
@@ -78,13 +75,12 @@ pub struct IndexRow {
     pub record_at: DateTime<Utc>,
     /// The archive that contains the record.
     pub object: String,
-    /// Record offset in the archive, in bytes.
+    /// Record offset, in bytes.
     pub record_offset: i64,
     /// Record length, in bytes.
     pub record_length: i32,
 }
 
-/// An index row with its URL's hash.
 struct HashedRow {
     url_hash: u64,
     row: IndexRow,
@@ -122,25 +118,19 @@ impl FromRow for HashedRow {
     }
 }
 
-/// Reads the fetches with stored records in a range of slots, in no particular order. This holds a
-/// transaction, which ends when the value is dropped.
+/// Fetches with stored records, in no particular order. This holds a transaction, which ends when
+/// the value is dropped.
 #[derive(Debug)]
 pub struct IndexRows(Transaction);
 
 impl IndexRows {
-    /// Returns the next fetches. An empty result means that no fetches are left.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns the next fetches, or none if all were returned.
     pub async fn next(&mut self) -> Result<Vec<IndexRow>, Error> {
         // 5,000 rows take 2 MB.
         values(&self.0.unnamed("fetch 5000 from index_rows").await?)
     }
 
     /// Ends the transaction, so that its connection can be reused.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn end(self) -> Result<(), Error> {
         self.0.commit().await
     }
@@ -148,10 +138,7 @@ impl IndexRows {
 
 sql_calls! {
     /// Starts writing an ended crawl's indexes. Returns `opened`, `reopened`, `running`, `written`
-    /// or `not_ended`. `None` if the crawl does not exist.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// or `not_ended`.
     pub async fn index_crawl(id: Uuid) -> Result<Option<String>, Error>
         = patient_value("select coordinator.index_crawl($1)", id);
 }
@@ -160,7 +147,7 @@ impl Coordinator {
     /// Returns the crawl whose indexes a run writes.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached, or if the run does not belong to a crawl.
+    /// Returns an error if the run does not belong to a crawl.
     pub async fn load_crawl_run(&self, run: i32) -> Result<CrawlRun, Error> {
         let sql = "select * from coordinator.load_crawl_run($1)";
         let found = self.load_if_any(sql, &[bind(&run)]).await?;
@@ -168,9 +155,6 @@ impl Coordinator {
     }
 
     /// Starts reading the fetches with stored records in a range of slots.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn open_index_rows(
         &self,
         crawl: i32,
@@ -183,10 +167,7 @@ impl Coordinator {
         Ok(IndexRows(transaction))
     }
 
-    /// Returns fetches by their hashes of host and URL. URLs without a stored record are omitted.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns fetches with stored records, by their hashes of host and URL.
     pub async fn load_index_rows(
         &self,
         crawl: i32,
@@ -204,9 +185,6 @@ impl Coordinator {
     }
 
     /// Returns the archives to which a crawl's fetches refer, in byte order.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn crawl_archives(&self, crawl: i32) -> Result<Vec<String>, Error> {
         let sql = "select object from coordinator.crawl_archives($1)";
         let mut objects: Vec<String> = self.load_column(sql, &[bind(&crawl)]).await?;

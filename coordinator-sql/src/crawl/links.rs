@@ -1,18 +1,19 @@
 //! Links in transit to the slots that merge them.
 
 use crate::{
-    bind::{bind, sql_row, sql_rows},
-    call::run,
-    coordinator::Coordinator,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{
+        bind::{bind, sql_row, sql_rows},
+        call::run,
+    },
     crawl::{rows::LinksRow, slots::LinkCursors},
     error::Error,
-    sql_calls::sql_calls,
 };
 
 /// Link rows that slots have not read yet.
 #[derive(Debug, Clone)]
 pub struct UnreadLinks {
-    /// The slots' new cursor, to be recorded once all rows below this ceiling are merged.
+    /// The slots' new cursor once all rows below it are merged.
     pub ceiling: String,
     /// The rows.
     pub rows: Vec<UnreadRow>,
@@ -23,9 +24,9 @@ pub struct UnreadLinks {
 /// A row of links, with the slots that must merge them.
 #[derive(Debug, Clone)]
 pub struct UnreadRow {
-    /// The row's position in reading order, in Postgres' format.
+    /// The row's position in reading order.
     pub position: String,
-    /// The caller's slots that have links in this row and have not read it yet.
+    /// The caller's slots that have not read this row yet.
     pub slots: Vec<i16>,
     /// The crawl.
     pub crawl: i32,
@@ -35,8 +36,8 @@ pub struct UnreadRow {
     pub data: Vec<u8>,
 }
 
-/// A lane of links that are read separately. Links for which a client is waiting have their own
-/// lane, so that other links do not delay them.
+/// A lane of links. Links for which a client is waiting have their own lane, so that others do not
+/// delay them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkLane {
     /// Links for which a client is waiting.
@@ -68,13 +69,8 @@ sql_row!("link_row": SqlLink from LinksRow as |row| {
 });
 
 sql_calls! {
-    /// Adds submitted links to a crawl. When the client that started the crawl makes its last call,
-    /// it sets `is_last`, even without links. From then on the crawl may end once all its links
-    /// have been read, including links that an operator adds later. Returns false if the crawl has
-    /// ended.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Adds submitted links to a crawl. The last call sets `is_last`, even without links, and from
+    /// then on the crawl may end. Returns false if the crawl has ended.
     pub async fn add_links(crawl: i32, links: &[LinksRow], is_last: bool) -> Result<bool, Error>
         = operator_value(
             "select coordinator.add_links($1, $2, $3)",
@@ -82,20 +78,13 @@ sql_calls! {
         );
 
     /// Drops the link partitions that every slot has read. Returns how many were dropped.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn drop_read_links() -> Result<i32, Error>
         = value("select coordinator.drop_read_links()");
 }
 
 impl Coordinator {
-    /// Reads at most `limit` link rows that these slots have not read yet, from one lane. Starts at
-    /// each slot's cursor, or continues at `from`, which is the previous batch's ceiling and last
-    /// position.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Reads at most `limit` link rows from one lane. `from` is the previous batch's ceiling and
+    /// last position, or `None` to start at each slot's cursor.
     pub async fn read_links(
         &self,
         slots: &[(i16, LinkCursors)],

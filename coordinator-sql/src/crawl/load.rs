@@ -1,17 +1,17 @@
-//! Loads a slot holder's input: due hosts, their state in each crawl, and their host rows.
+//! Loads a slot holder's input.
 
 use chrono::{DateTime, Utc};
 use tokio_postgres::Row;
 
 use crate::{
-    bind::bind,
-    coordinator::Coordinator,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{
+        bind::bind,
+        hash::{signed_hash, unsigned_hash},
+        row::{FromRow, from_row},
+    },
     crawl::rows::FrontierHostRow,
     error::Error,
-    load::BlockedHost,
-    record::{signed_hash, unsigned_hash},
-    row::{FromRow, from_row},
-    sql_calls::sql_calls,
 };
 
 /// A host with a due URL in a crawl.
@@ -89,7 +89,6 @@ impl FromRow for StoredChunk {
     }
 }
 
-/// A slot, and the row for one of its hosts.
 struct HostOfSlot(i16, FrontierHostRow);
 
 impl FromRow for HostOfSlot {
@@ -116,11 +115,7 @@ impl FromRow for HostOfSlot {
 }
 
 sql_calls! {
-    /// Returns at most `limit` hosts in these slots that have a URL due before `until`, ordered by
-    /// due time.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns hosts in these slots with a URL due before `until`, ordered by due time.
     pub async fn load_due_hosts(
         slots: &[i16],
         until: DateTime<Utc>,
@@ -131,11 +126,8 @@ sql_calls! {
             slots.to_vec(), until, i32::try_from(limit).unwrap_or(i32::MAX),
         );
 
-    /// Returns the chunks for these hosts in the order in which they were written. A host is given
-    /// as slot, crawl and host hash.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns hosts' chunks in the order in which they were written. A host is given as slot,
+    /// crawl and host hash.
     pub async fn load_host_chunks(hosts: &[(i16, i32, u64)]) -> Result<Vec<StoredChunk>, Error>
         = load(
             "select * from coordinator.load_host_chunks($1, $2, $3)",
@@ -144,29 +136,13 @@ sql_calls! {
             hosts.iter().map(|(.., hash)| signed_hash(*hash)).collect::<Vec<_>>(),
         );
 
-    /// Returns the blocked hosts that were added after a time, including those on imported lists.
-    /// Because a transaction may commit later than its time, the caller should start each call some
-    /// minutes before the previous one.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
-    pub async fn load_blocked_hosts(after: DateTime<Utc>) -> Result<Vec<BlockedHost>, Error>
-        = load("select * from coordinator.load_blocked_hosts($1)", after);
-
     /// Returns the recorded sums of all open crawls for these slots.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn load_slot_sums(slots: &[i16]) -> Result<Vec<SlotSums>, Error>
         = load("select * from coordinator.load_slot_sums($1)", slots.to_vec());
 }
 
 impl Coordinator {
-    /// Returns the host rows for these sites, each with its slot. A site is given as slot and site
-    /// hash. A host gets its row together with its first chunk.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns the host rows for these sites, given as slot and site hash.
     pub async fn load_site_hosts(
         &self,
         sites: &[(i16, u64)],

@@ -1,15 +1,16 @@
-//! Counts a crawl's fetches in batches. Each batch is one transaction, which takes less than a
-//! second and writes nothing.
+//! Counts a crawl's fetches in batches, each of which takes less than a second.
 
 use tokio_postgres::Row;
 
 use crate::{
-    bind::bind,
-    coordinator::Coordinator,
+    client::coordinator::Coordinator,
+    connection::{
+        bind::bind,
+        hash::{signed_hash, unsigned_hash},
+        row::FromRow,
+    },
     crawl::fetch_position::FetchPosition,
     error::Error,
-    record::{signed_hash, unsigned_hash},
-    row::FromRow,
 };
 
 /// A count of fetches in a batch that share a property.
@@ -17,18 +18,16 @@ use crate::{
 pub struct ReportRow {
     /// The shared property: `outcome`, `status`, `type`, `depth`, `hour` or `host`.
     pub kind: String,
-    /// The property's value, or the outcome if `kind` is `host`. `None` if the fetches have no
-    /// value.
+    /// The property's value, or a host's outcome. `None` if the fetches have no value.
     pub name: Option<String>,
     /// The host's hash if `kind` is `host`.
     pub host_hash: Option<u64>,
-    /// `captured`, `failed`, `refused` or `left`. Only `failed` or `left` if `kind` is `host`.
+    /// `captured`, `failed`, `refused` or `left`.
     pub ending: String,
     /// Number of fetches.
     pub amount: u64,
 }
 
-/// A result row. The last row contains the position to continue from.
 enum AnsweredRow {
     Counted(ReportRow),
     Position(FetchPosition),
@@ -59,9 +58,6 @@ pub struct ReportPart {
 
 impl Coordinator {
     /// Counts the next batch of a crawl's fetches after a position.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn report_fetches(
         &self,
         crawl: i32,
@@ -80,10 +76,7 @@ impl Coordinator {
         Ok(ReportPart { rows, next })
     }
 
-    /// Returns the hostnames for these hashes. Hosts without a fetch in this crawl are omitted.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns the hostnames for these hashes, if the crawl has a fetch there.
     pub async fn hosts_of_fetches(
         &self,
         crawl: i32,

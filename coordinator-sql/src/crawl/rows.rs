@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
-/// A checkpoint's changes to a crawl's sums in one slot. Invariant: known = pending + captured +
-/// failed + refused + left.
+/// A checkpoint's changes to a crawl's sums in one slot, where known = pending + captured + failed
+/// + refused + left.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct CrawlCounts {
     /// The crawl.
@@ -43,19 +43,19 @@ pub struct FetchRow {
     pub crawl: i32,
     /// Hash of the hostname.
     pub host_hash: u64,
-    /// Hash of the normalized key.
+    /// Hash of the URL's key.
     pub url_hash: u64,
     /// The URL as first seen.
     pub url: String,
     /// Request time.
     pub at: DateTime<Utc>,
-    /// Response time, in milliseconds. `None` if no request was sent.
+    /// Response time, in milliseconds. `None` without a request.
     pub duration_ms: Option<i32>,
-    /// Number of links from a seed to the URL.
+    /// Number of links from a seed.
     pub depth: i16,
     /// The HTTP status.
     pub status: Option<i16>,
-    /// The outcome, for example `ok` or `not_modified`.
+    /// The outcome, such as `ok`.
     pub outcome: String,
     /// Stored body size, in bytes.
     pub bytes: Option<i32>,
@@ -75,14 +75,14 @@ pub struct FetchRow {
     pub last_modified: Option<String>,
     /// The redirect target.
     pub redirect: Option<String>,
-    /// The archive object that contains the record.
+    /// The archive that contains the record.
     pub object: Option<String>,
-    /// Record offset in the object, in bytes.
+    /// Record offset, in bytes.
     pub record_offset: Option<i64>,
     /// Record length, in bytes.
     pub record_length: Option<i32>,
-    /// The archive object that contains an earlier record with the same body. `None` if the fetch
-    /// has its own body.
+    /// The archive object with an earlier record of the same body. `None` if the fetch has its own
+    /// body.
     pub body_object: Option<String>,
     /// Offset of this earlier record, in bytes.
     pub body_offset: Option<i64>,
@@ -94,22 +94,22 @@ pub struct FetchRow {
     pub body_url: Option<String>,
     /// Hashes of the earlier record's host and key, if its URL differs.
     pub body_hashes: Option<(u64, u64)>,
-    /// The reason why the body is truncated.
+    /// Why the body is truncated.
     pub truncated: Option<String>,
-    /// The page's text, at most 64 KiB. `None` if the crawl has no full-text search.
+    /// The page's text, at most 64 KiB. `None` unless the crawl is searchable.
     pub text: Option<String>,
     /// Whether the URL is a requisite or a sitemap.
     pub is_no_page: bool,
-    /// The URL that links or redirects to this one. `None` for a seed, or if this URL is not known.
+    /// The URL that leads to this one. `None` for a seed, or if it is not known.
     pub via: Option<Via>,
-    /// The problem with the server's certificate. `None` if there is no problem or no TLS.
+    /// The problem with the server's certificate.
     pub certificate: Option<&'static str>,
 }
 
-/// The URL in the same crawl that links or redirects to a fetched URL.
+/// The URL that links or redirects to a fetched URL in the same crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Via {
-    /// The hashes of a URL's host and key. This URL's row is recorded earlier, or by the same
+    /// The hashes of the URL's host and key, whose row is recorded earlier or by the same
     /// checkpoint.
     Recorded(u64, u64),
     /// A URL whose row may not be recorded.
@@ -117,15 +117,13 @@ pub enum Via {
 }
 
 impl Via {
-    /// Returns the host and key hashes if this is [`Via::Recorded`].
-    pub(crate) fn hashes(&self) -> Option<(u64, u64)> {
+    pub(super) fn hashes(&self) -> Option<(u64, u64)> {
         match self {
             Self::Recorded(host_hash, url_hash) => Some((*host_hash, *url_hash)),
             Self::Url(_) => None,
         }
     }
 
-    /// Returns the URL if this is [`Via::Url`].
     pub(crate) fn url(&self) -> Option<&String> {
         match self {
             Self::Recorded(..) => None,
@@ -135,9 +133,8 @@ impl Via {
 }
 
 impl FetchRow {
-    /// Returns the referrer's host hash. `None` if the referrer is on the same host or has no
-    /// recorded row.
-    pub(crate) fn via_host_hash(&self) -> Option<u64> {
+    /// `None` if the referrer is on the same host or has no recorded row.
+    pub(super) fn via_host_hash(&self) -> Option<u64> {
         let (host_hash, _) = self.via.as_ref()?.hashes()?;
         Some(host_hash).filter(|host_hash| *host_hash != self.host_hash)
     }
@@ -146,7 +143,7 @@ impl FetchRow {
 /// A crawl's links for some of the 16 slots in a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinksRow {
-    /// The crawl. For submitted links, the submitting call sets this field.
+    /// The crawl, which the submitting call sets for submitted links.
     pub crawl: i32,
     /// The group's number. Group n has slots 16 n to 16 n + 15.
     pub slot_group: i16,
@@ -167,7 +164,7 @@ pub struct ChunkRow {
     pub crawl: i32,
     /// Hash of the hostname.
     pub host_hash: u64,
-    /// The chunk's sequence number, starting at 1 for each crawl and host.
+    /// The chunk's sequence number per crawl and host, starting at 1.
     pub seq: i32,
     /// Whether this chunk replaces all earlier ones.
     pub is_snapshot: bool,
@@ -181,7 +178,7 @@ pub struct ChunkRow {
     pub data: Vec<u8>,
 }
 
-/// A row in `frontier_hosts`: a host's delays, robots.txt and addresses, which all crawls share.
+/// A row in `frontier_hosts`, which all crawls share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrontierHostRow {
     /// Hash of the hostname.
@@ -190,19 +187,18 @@ pub struct FrontierHostRow {
     pub site_hash: u64,
     /// The hostname.
     pub hostname: String,
-    /// The earliest time for the next request to the host.
+    /// The earliest time for the next request.
     pub free_at: DateTime<Utc>,
-    /// The delay that 429 and 503 responses have caused, in milliseconds. 0 if there were none.
+    /// The delay that 429 and 503 responses have caused, in milliseconds.
     pub delay_ms: i32,
     /// The host's smoothed response time, in milliseconds.
     pub response_ms: i32,
     /// The robots.txt's Crawl-delay, in milliseconds.
     pub crawl_delay_ms: Option<i32>,
-    /// Origins that are paused, or have not responded since their pause, as an array of objects
-    /// that `put_hosts.sql` describes. `None` if there are none.
+    /// Origins that are paused, or have not responded since, as in `put_hosts.sql`.
     pub origins: Option<Value>,
-    /// The packed robots.txt files and when they expire. `None` keeps the recorded ones.
+    /// Packed robots.txt files and their expiry. `None` keeps the recorded ones.
     pub robots: Option<(Vec<u8>, DateTime<Utc>)>,
-    /// The IP addresses and when they expire. `None` keeps the recorded ones.
+    /// IP addresses and their expiry. `None` keeps the recorded ones.
     pub addresses: Option<(Vec<String>, DateTime<Utc>)>,
 }

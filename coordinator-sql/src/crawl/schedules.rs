@@ -1,5 +1,4 @@
-//! Schedules, which start crawls repeatedly. When a schedule is due, the first worker that notices
-//! fires it.
+//! Schedules, which start crawls repeatedly.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -8,11 +7,13 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
-    bind::sql_rows,
+    client::sql_calls::sql_calls,
+    connection::{
+        bind::sql_rows,
+        row::{FromRow, from_row},
+    },
     crawl::{links::SqlLink, rows::LinksRow},
     error::Error,
-    row::{FromRow, from_row},
-    sql_calls::sql_calls,
 };
 
 /// When a schedule fires.
@@ -35,7 +36,6 @@ pub enum ScheduleTimes {
     },
 }
 
-/// A schedule's period, first time, time of day and weekdays, as parameters.
 type ScheduleParts = (Option<i32>, Option<DateTime<Utc>>, Option<i32>, Option<i16>);
 
 impl ScheduleTimes {
@@ -47,7 +47,7 @@ impl ScheduleTimes {
     }
 }
 
-/// A schedule to add. Its seeds contain at most 20,000 links in total, and no link is urgent.
+/// A schedule to add, with at most 20,000 seeds, none of them urgent.
 #[derive(Debug, Clone)]
 pub struct NewSchedule {
     /// Its id, unique across all owners.
@@ -60,7 +60,7 @@ pub struct NewSchedule {
     pub times: ScheduleTimes,
     /// The store URL for its crawls' records.
     pub store: String,
-    /// The settings for its crawls, including `limit`, `duration_s` and `max_store_bytes`.
+    /// Its crawls' settings, including `limit`, `duration_s` and `max_store_bytes`.
     pub settings: Value,
     /// The seeds for its crawls.
     pub links: Vec<LinksRow>,
@@ -88,11 +88,11 @@ pub struct ScheduleRow {
     pub every_s: Option<i32>,
     /// Its time of day in seconds since midnight UTC. `None` for a periodic schedule.
     pub at_s: Option<i32>,
-    /// The weekdays for this time, as a mask whose first bit is Monday.
+    /// The weekdays, as a mask whose first bit is Monday.
     pub weekdays: Option<i16>,
     /// The store URL for its crawls' records.
     pub store: String,
-    /// The settings for its crawls.
+    /// Its crawls' settings.
     pub settings: Value,
     /// Number of its seeds.
     pub seeds: i64,
@@ -141,19 +141,11 @@ impl FromRow for ScheduleAdded {
 }
 
 sql_calls! {
-    /// Returns an owner's schedules, ordered by their next time, or only the schedule with this
-    /// `id`.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns an owner's schedules, ordered by their next time.
     pub async fn list_schedules(owner: &str, id: Option<Uuid>) -> Result<Vec<ScheduleRow>, Error>
         = operator_rows("select * from coordinator.list_schedules($1, $2)", owner, id);
 
-    /// Drops an owner's schedule. Crawls that it started continue. Returns false if the owner has
-    /// no schedule with this id.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Drops a schedule, but not its crawls. Returns false if it does not exist.
     pub async fn drop_schedule(owner: &str, id: Uuid) -> Result<bool, Error>
         = operator_value("select coordinator.drop_schedule($1, $2)", owner, id);
 

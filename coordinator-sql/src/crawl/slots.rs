@@ -1,4 +1,4 @@
-//! Slots. All sites are divided into slots, which workers lease.
+//! Slots, into which all sites are divided, and which workers lease.
 
 use std::time::Duration;
 
@@ -6,22 +6,23 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
-    bind::{Bound, bind},
-    call::run,
-    coordinator::Coordinator,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{
+        bind::{Bound, bind},
+        call::run,
+        row::values,
+    },
     error::Error,
-    row::values,
-    sql_calls::sql_calls,
 };
 
-/// The proof that every write to a slot must present: slot, lease number and random token.
+/// The proof that every write to a slot must present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SlotFence {
     /// The slot, 0 to 255.
     pub slot: i16,
-    /// The lease number, which increases with each of the slot's leases.
+    /// The lease number, which increases with each lease.
     pub lease_number: i32,
-    /// A random token that Postgres generates for each lease.
+    /// The lease's random token.
     pub token: Uuid,
 }
 
@@ -31,11 +32,11 @@ pub struct SlotFence {
 pub struct SlotLease {
     /// The fence for this lease.
     pub fence: SlotFence,
-    /// Lease duration, counted from the start or the last renewal.
+    /// Lease duration from the start or the last renewal.
     pub length: Duration,
-    /// Number of consecutive holders that died before they recorded a checkpoint.
+    /// Number of consecutive holders that died before a checkpoint.
     pub deaths: i16,
-    /// Whether the slot fetches one URL at a time and records each URL as in progress before.
+    /// Whether the slot fetches one URL at a time and first records it as in progress.
     pub is_isolated: bool,
     /// The links that the slot has read.
     pub cursors: LinkCursors,
@@ -44,9 +45,9 @@ pub struct SlotLease {
 /// The links that a slot has read, as Postgres snapshots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkCursors {
-    /// The snapshot in which all ordinary links that were read are visible.
+    /// The snapshot of the ordinary links that were read.
     pub ordinary: String,
-    /// The snapshot in which all urgent links that were read are visible.
+    /// The snapshot of the urgent links that were read.
     pub urgent: String,
 }
 
@@ -61,7 +62,6 @@ pub struct SlotRenewal {
     pub share: usize,
 }
 
-/// Fences as parameters: three arrays with one element per slot.
 #[derive(Debug)]
 struct SlotFences {
     slots: Vec<i16>,
@@ -84,11 +84,7 @@ impl SlotFences {
 }
 
 sql_calls! {
-    /// Reserves at most `wanted` pages in a limited crawl, before the slot's URLs are fetched.
-    /// `None` if the lease is lost. 0 if no pages are left, or if the slot has nothing pending.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Reserves at most `wanted` pages in a limited crawl. `None` if the lease is lost.
     pub async fn reserve_pages(
         fence: SlotFence,
         crawl: i32,
@@ -102,11 +98,7 @@ sql_calls! {
 
 impl Coordinator {
     /// Leases up to `wanted` free slots within the worker's share, if any crawl is open. Slots with
-    /// two consecutive deaths are leased up to 16 together, without other slots, and only to a
-    /// worker whose slots have no deaths. A slot with more deaths is leased alone.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// two or more deaths are leased in small groups or alone, regardless of `wanted`.
     pub async fn lease_slots(&self, worker: &str, wanted: u32) -> Result<Vec<SlotLease>, Error> {
         let sql = "select * from coordinator.lease_slots($1, $2)";
         let wanted = i32::try_from(wanted).unwrap_or(i32::MAX);
@@ -114,12 +106,7 @@ impl Coordinator {
         rows.iter().map(lease).collect()
     }
 
-    /// Renews a worker's slot leases in one call. Uses the connection that is reserved for
-    /// renewals.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached. The leases then remain valid until they
-    /// expire.
+    /// Renews a worker's slot leases, on the connection that is reserved for renewals.
     pub async fn renew_slots(
         &self,
         worker: &str,
@@ -137,11 +124,8 @@ impl Coordinator {
         })
     }
 
-    /// Releases slots, and returns those that the worker held. `is_leaving` means that the worker
-    /// stops crawling. Other workers can then share its slots immediately.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached. The leases then remain until they expire.
+    /// Releases slots, and returns those that the worker held. If it `is_leaving`, other workers
+    /// can immediately share its slots.
     pub async fn release_slots(
         &self,
         worker: &str,

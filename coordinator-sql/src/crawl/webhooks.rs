@@ -1,7 +1,4 @@
-//! Webhooks for the workers that send events: leases for webhooks with due events, and the results
-//! of attempts.
-//!
-//! Does not depend on how a body is delivered.
+//! Webhook leases for the workers that send events, and the results of attempts.
 
 use std::fmt;
 
@@ -9,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::{error::Error, row::from_row, sql_calls::sql_calls};
+use crate::{client::sql_calls::sql_calls, connection::row::from_row, error::Error};
 
 /// A webhook's lease, with the events to send.
 #[derive(Clone, PartialEq, Eq)]
@@ -18,13 +15,13 @@ pub struct WebhookLease {
     pub id: Uuid,
     /// The token that proves the lease.
     pub token: Uuid,
-    /// The id of the key that owns the webhook.
+    /// The owning key's id.
     pub key: String,
-    /// The URL to which events are sent.
+    /// The receiver's URL.
     pub url: String,
     /// The secrets for signing events, newest first.
     pub secrets: Vec<Vec<u8>>,
-    /// The events' numbers, in the order of `event_ids` and `bodies`.
+    /// The events' numbers, in the order of `event_ids`.
     pub numbers: Vec<i64>,
     /// The events' ids, which receivers see.
     pub event_ids: Vec<Uuid>,
@@ -34,7 +31,7 @@ pub struct WebhookLease {
 
 impl fmt::Debug for WebhookLease {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // We omit the secrets, and the bodies, which contain the key's data.
+        // Secrets are omitted, and so are bodies, which contain the key's data.
         let mut shown = formatter.debug_struct("WebhookLease");
         shown.field("id", &self.id).field("key", &self.key).field("url", &self.url);
         shown.field("numbers", &self.numbers).finish_non_exhaustive()
@@ -55,7 +52,7 @@ pub struct WebhookTry {
 /// The result of recording attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookRecorded {
-    /// `recorded`, or `lost` if another worker has the lease or the webhook is gone.
+    /// `recorded`, or `lost` if the lease is lost.
     pub word: String,
     /// The reason if this call disabled the webhook: `gone` or `failing`.
     pub disabled_because: Option<String>,
@@ -77,11 +74,11 @@ pub struct WebhookBacklog {
 pub struct WebhookState {
     /// The webhook's id.
     pub id: Uuid,
-    /// The id of the key that owns the webhook.
+    /// The owning key's id.
     pub key: String,
-    /// The URL to which events are sent.
+    /// The receiver's URL.
     pub url: String,
-    /// The event types that the webhook receives.
+    /// Its event types.
     pub events: Vec<String>,
     /// The owner's description of the webhook.
     pub description: Option<String>,
@@ -136,17 +133,11 @@ from_row!(WebhookState {
 
 sql_calls! {
     /// Leases at most `limit` webhooks with due events for a minute.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn lease_webhooks(limit: i32) -> Result<Vec<WebhookLease>, Error>
         = rows("select * from coordinator.lease_webhooks($1)", limit);
 
-    /// Records the attempts for a leased webhook, and releases its lease. `retry_after_s` is the
-    /// pause that the receiver requested.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Records the attempts for a leased webhook, and releases it. `retry_after_s` is the pause
+    /// that the receiver requested.
     pub async fn record_webhook(
         lease: &WebhookLease,
         tries: &[WebhookTry],
@@ -160,16 +151,10 @@ sql_calls! {
         );
 
     /// Returns how many webhooks have waiting events.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn webhook_backlog() -> Result<WebhookBacklog, Error>
         = row("select * from coordinator.webhook_backlog()");
 
-    /// Returns a key's webhooks, or all keys' webhooks if `key` is `None`, oldest first.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns one or all keys' webhooks, oldest first.
     pub async fn list_webhooks(key: Option<&str>) -> Result<Vec<WebhookState>, Error>
         = operator_rows("select * from coordinator.list_webhooks($1, null)", key);
 }

@@ -1,36 +1,39 @@
-//! `retry`, `discard` and `release`, which end a lease without recording output.
+//! Ends a lease without recording output.
 
 use std::time::Instant;
 
 use crate::{
-    bind::{bind, storable},
-    coordinator::Coordinator,
+    client::coordinator::Coordinator,
+    connection::{
+        bind::{bind, storable},
+        transient::retry_transient,
+    },
     error::Error,
-    fences::fenced,
-    job::{Fence, Lease},
-    transient::retry_transient,
+    queue::{
+        fences::fenced,
+        job::{Fence, Lease},
+    },
 };
 
 const RETRY: &str = "select coordinator.retry($1, $2, $3, $4)";
 const DISCARD: &str = "select coordinator.discard($1, $2, $3, $4)";
 const RELEASE: &str = "select coordinator.release($1, $2, $3, $4)";
 
-/// The effect that `retry`, `discard` or `release` had on a job.
+/// The effect on the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerbResult {
     /// The job will run again after a pause.
     Retry,
-    /// The job is discarded, because it has no attempts left or cannot succeed.
+    /// The job is discarded.
     Discarded,
-    /// The job can be leased again. This lease does not count as an attempt.
+    /// The job can be leased again, and this lease does not count as an attempt.
     Released,
     /// The lease was lost, so nothing was written.
     Lost,
 }
 
 impl Coordinator {
-    /// Ends a failed attempt at a job. The job is retried later, or discarded if this was its last
-    /// attempt.
+    /// Ends a failed attempt at a job, which is retried later or discarded.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached until `trust_until`; the lease then expires.

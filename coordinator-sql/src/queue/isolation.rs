@@ -1,29 +1,25 @@
-//! Poison-item isolation: records the job item that a worker is about to process, so that a crash
-//! can be attributed to this item.
+//! Poison-item isolation: attributes a crash to the job item that the worker was processing.
 
 use std::time::Instant;
 
 use crate::{
-    bind::bind, coordinator::Coordinator, error::Error, fences::fenced, job::Fence,
-    sql_calls::sql_calls, transient::retry_transient,
+    client::{coordinator::Coordinator, sql_calls::sql_calls},
+    connection::{bind::bind, transient::retry_transient},
+    error::Error,
+    queue::{fences::fenced, job::Fence},
 };
 
 sql_calls! {
-    /// Returns a job's suspect items and their deaths. A suspect is an item that a worker was
-    /// processing when it died.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Returns the items that a worker was processing when it died, with their deaths.
     pub async fn load_suspects(job_id: i64) -> Result<Vec<(i64, i32)>, Error>
         = rows("select item, deaths from coordinator.load_suspects($1)", job_id);
 }
 
 impl Coordinator {
-    /// Records the job item that the worker processes next. Retries transient errors until
-    /// `trust_until`. Returns false if the lease is lost.
+    /// Records the job item that the worker processes next. Returns false if the lease is lost.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached in time.
+    /// Returns an error if Postgres cannot be reached until `trust_until`.
     pub async fn checkpoint_item(
         &self,
         fence: Fence,

@@ -1,18 +1,19 @@
-//! `lease` and `renew`: the right to work on a job for a limited time.
+//! Leases jobs for a limited time, and renews the leases.
 
 use std::{collections::HashSet, time::Duration};
 
 use tokio_postgres::Row;
 
 use crate::{
-    bind::bind,
-    call::run_polled,
-    coordinator::Coordinator,
-    cursor::LeaseCursors,
-    digests::Digests,
+    client::coordinator::Coordinator,
+    connection::{bind::bind, call::run_polled},
     error::Error,
-    fences::Fences,
-    job::{Fence, JobKind, Lease},
+    queue::{
+        cursor::LeaseCursors,
+        digests::Digests,
+        fences::Fences,
+        job::{Fence, JobKind, Lease},
+    },
 };
 
 /// The result of a renewal.
@@ -20,21 +21,17 @@ use crate::{
 pub struct Renewal {
     /// The jobs whose leases are still valid.
     pub held: HashSet<i64>,
-    /// Number of live workers, which are those that hold a lease.
+    /// Number of workers that hold a lease.
     pub live_workers: u32,
     /// The fleet's icon requests per second. `None` if unlimited.
     pub rate: Option<i32>,
-    /// The fleet's requests per second to the source. `None` if unlimited.
+    /// The fleet's source requests per second. `None` if unlimited.
     pub archive_rate: Option<i32>,
 }
 
 impl Coordinator {
-    /// Leases up to `wanted` jobs of these `kinds`. Prefers the oldest run, and in each run the
-    /// latest stage. `digests` are this worker's digests, and `cursors` are the positions at which
-    /// the search starts.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
+    /// Leases up to `wanted` jobs, first from the oldest run, and in each run from the latest
+    /// stage.
     pub async fn lease(
         &self,
         worker_id: &str,
@@ -53,7 +50,7 @@ impl Coordinator {
         run_polled(&self.work, sql, &parameters).await?.iter().map(lease).collect()
     }
 
-    /// Renews a worker's leases in one call. Uses the connection that is reserved for renewals.
+    /// Renews a worker's leases, on the connection that is reserved for renewals.
     ///
     /// # Errors
     /// Returns an error if Postgres cannot be reached. The leases then remain valid until they
@@ -70,6 +67,11 @@ impl Coordinator {
             renewal.archive_rate = row.try_get("archive_rate")?;
         }
         Ok(renewal)
+    }
+
+    /// Renews a lease, and returns whether it is still valid.
+    pub async fn holds(&self, worker_id: &str, fence: Fence) -> Result<bool, Error> {
+        Ok(self.renew(worker_id, &[fence]).await?.held.contains(&fence.job_id))
     }
 }
 

@@ -1,27 +1,27 @@
 //! The progress of runs, for a worker that exits when its work is done.
 
 use crate::{
-    bind::bind, call::run_polled, coordinator::Coordinator, error::Error, job::JobKind, row::first,
+    client::coordinator::Coordinator,
+    connection::{bind::bind, call::run_polled, row::first},
+    error::Error,
+    queue::job::JobKind,
 };
 
-/// The progress of the runs that have some kinds of jobs.
+/// The progress of the runs with some kinds of jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// No run with these kinds of jobs was ever started.
+    /// There was no such run.
     NoScan,
-    /// A run with these kinds is running or paused.
+    /// Such a run is running or paused.
     Running,
-    /// The newest of these runs has finished without discarded jobs, or was cancelled.
+    /// The newest such run has finished without discarded jobs, or was cancelled.
     Ended,
-    /// The newest of these runs has finished with discarded jobs.
+    /// The newest such run has finished with discarded jobs.
     EndedWithDiscards,
 }
 
 impl Coordinator {
     /// Returns the progress of the runs with these kinds of jobs.
-    ///
-    /// # Errors
-    /// Returns an error if Postgres cannot be reached.
     pub async fn progress(&self, kinds: &[JobKind]) -> Result<Progress, Error> {
         let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
         let sql = "select coordinator.run_progress($1)";

@@ -1,6 +1,6 @@
 //! Runs random sequences of calls over two scans. After every step the counters must match the
 //! rows, a job must have at most one holder, and each stage must open once and at the right time.
-//! When the sequence is over, every scan must be able to end.
+//! Finally, every scan must be able to end.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,6 @@ use crate::{
     setup::{Database, again, digests, soon},
 };
 
-/// Returns one line per violated rule, for rules that involve several rows or counters.
 const BROKEN: &str = "
 with j as (
     select *, state = 'leased' or (state = 'pending' and not_before is distinct from 'infinity')
@@ -77,8 +76,7 @@ select 'wrong final state: ' || s.state from s
  where state in ('finished', 'finished_with_discards')
    and (state = 'finished') <> ((select sum(discarded) from st) = 0)";
 
-/// Number of hosts that an index job reports. Each host gets its own shard, so that the shards can
-/// be in different states.
+/// Each host gets its own shard, so that the shards can be in different states.
 const HOSTS: u32 = 4;
 
 #[derive(Debug, Clone)]
@@ -87,13 +85,10 @@ enum Step {
         holder: u8,
         kinds: u8,
         wanted: u32,
-        /// Whether to lease from the holder's cursors, and skip the sweep for expired leases.
         short: bool,
     },
     Complete(Index, u8),
-    /// Completes several leases in one call. Some of them may be lost.
     CompleteAll(Index, u8),
-    /// Records an item as the current one of a lease, for the isolation of poison items.
     Take(Index, i64),
     Retry(Index),
     Discard(Index),
@@ -101,9 +96,7 @@ enum Step {
     /// A lease expires, but its holder does not notice.
     Expire(Index),
     Renew(u8),
-    /// Makes all backed-off jobs ready.
     Due,
-    /// A worker makes a call with a lease that it has lost or already ended.
     Late(Index, u8),
     RetryJobs {
         scan: usize,
@@ -148,13 +141,10 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Two scans and their workers.
 struct World {
     database: Database,
     scans: [i32; 2],
-    /// Leases that their holders have not ended. Some of them may be lost.
     held: Vec<(String, Lease)>,
-    /// Leases that their holders have ended, and whether this completed the job.
     over: Vec<(Lease, bool)>,
     hints: HashMap<String, LeaseCursors>,
     reopenings: i64,
@@ -174,7 +164,6 @@ impl World {
         }
     }
 
-    /// Returns whether the lease is still its job's current one.
     async fn is_current(&self, lease: &Lease) -> bool {
         let sql = "select exists (select from everytab.jobs where job_id = $1
             and lease_number = $2 and lease_token = $3 and state = 'leased')";
@@ -210,7 +199,7 @@ impl World {
         given
     }
 
-    /// Ends a lease by one verb. If the lease is lost, the call must return this.
+    /// If the lease is lost, the call must return this.
     async fn end(&mut self, lease: Lease, verb: &str) {
         let worker = self.database.worker.clone();
         let current = self.is_current(&lease).await;
@@ -234,7 +223,6 @@ impl World {
         self.over.push((copy, false));
     }
 
-    /// Makes a call with a lease that was already ended. This must not change anything.
     async fn late(&self, index: Index, verb: u8) {
         if self.over.is_empty() {
             return;

@@ -1,5 +1,4 @@
-//! Tests backups: table digests show any changed row, but do not depend on row order or
-//! settings. A snapshot shows one moment.
+//! Tests that backups' digests show any changed row, and that a snapshot shows one moment.
 
 use everytab_coordinator::{Contents, Coordinator, TableDigest};
 use everytab_patience::until;
@@ -33,7 +32,6 @@ async fn digests_show_a_changed_row_but_not_row_order_or_settings() {
         of(&before, "hosts_1").rows,
         database.value::<i64>("select count(*) from everytab.hosts where scan = $1", scan).await
     );
-    // Store the rows in another physical order, and change settings.
     database.run("alter table everytab.hosts_1 set (fillfactor = 50)").await;
     database.run("vacuum full everytab.hosts_1").await;
     database
@@ -45,7 +43,6 @@ async fn digests_show_a_changed_row_but_not_row_order_or_settings() {
     database.run("update everytab.jobs set priority = priority").await;
     let again = Coordinator::connect(&database.owner_url, &crate::setup::settings()).await.unwrap();
     assert_eq!(digests(&again).await, before);
-    // Change one bit of one row.
     database
         .run(
             "update everytab.hosts_1 set warc_offset = warc_offset + 1
@@ -119,7 +116,6 @@ async fn analyzing_a_table_leaves_the_others_unlocked() {
     holder.run("begin; lock table everytab.warc_files in share update exclusive mode").await;
     let owner = database.owner.clone();
     let analyzing = tokio::spawn(async move { owner.analyze().await });
-    // Tables that a session has locked while it waits for `warc_files`.
     let held = "select coalesce(string_agg(distinct held.relation::regclass::text, ' '), '')
                   from pg_locks waiting
                   left join pg_locks held on held.pid = waiting.pid and held.granted

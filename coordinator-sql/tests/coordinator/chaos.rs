@@ -1,9 +1,5 @@
-//! Stress test of leases: they are shorter than the jobs, jobs fail, expired leases are swept
-//! constantly, and workers continue with jobs that they have lost. No job may be completed twice,
-//! and no call with a lost lease may be accepted.
-//!
-//! Each run has 3,000 jobs (`CHAOS_JOBS` changes this), 16 workers, leases of 30 ms, jobs of 1 to
-//! 60 ms, 10 % failures, and a sweep every 5 ms.
+//! Stress test of leases that are shorter than the jobs: no job may be completed twice, and no call
+//! with a lost lease may be accepted.
 //!
 //! If leases are renewed, they last half a second, and a tenth of the jobs take longer than this.
 //! On a busy computer a worker cannot renew within 30 ms, and a job whose leases expire repeatedly
@@ -35,16 +31,13 @@ const RENEWED_LEASE_MS: i32 = 500;
 
 #[derive(Default)]
 struct Table {
-    /// Number of recorded completions per job.
     recorded: Mutex<HashMap<i64, usize>>,
     stale_completions: AtomicUsize,
     stale_failures: AtomicUsize,
-    /// Number of calls that were rejected because the lease was lost.
     refused: AtomicUsize,
     done: AtomicBool,
 }
 
-/// Pseudorandom numbers from 0 to 1, determined by the seed.
 struct Draws(u64);
 
 impl Draws {
@@ -57,8 +50,7 @@ impl Draws {
     }
 }
 
-/// Returns true if this lease is no longer its job's current one. In this case the next call must
-/// be rejected, because a lost lease never becomes current again.
+/// A lost lease never becomes current again, so the next call must be rejected.
 async fn is_lost(database: &Database, fence: Fence) -> bool {
     let sql = "select not exists (select from everytab.jobs where job_id = $1
                and lease_number = $2 and lease_token = $3 and state = 'leased')";
@@ -90,7 +82,6 @@ async fn end(database: &Database, worker: &Coordinator, lease: Lease, fails: boo
             if lost {
                 table.stale_completions.fetch_add(1, Ordering::SeqCst);
             }
-            // Repeat the call, as if its reply had been lost.
             let twice = worker.complete(copy, &Output::Nothing, &stats, soon()).await.unwrap();
             assert_eq!(twice, Completion::AlreadyRecorded);
         }

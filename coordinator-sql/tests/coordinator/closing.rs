@@ -1,5 +1,5 @@
 //! Tests the closing jobs: search jobs follow the last bundle-shard job, and the publish job
-//! follows the last search job.
+//! follows the last search and map jobs.
 
 use everytab_coordinator::{Completion, Coordinator, JobKind, Lease, LeaseCursors, Progress};
 use serde_json::json;
@@ -9,7 +9,6 @@ use crate::setup::{
     until_someone_waits,
 };
 
-/// Completes the last two jobs of a stage in two transactions. The second waits for the first.
 async fn complete_both_at_once(database: &Database, leases: Vec<Lease>) {
     let [first, second] = <[Lease; 2]>::try_from(leases).unwrap();
     let (one, other) = (database.session().await, database.session().await);
@@ -30,7 +29,6 @@ async fn two_last_bundle_shards_open_the_search_once() {
     let search = "select outstanding from everytab.stages where run = $1 and kind = 'search'";
     assert_eq!(database.value::<i32>(search, scan).await, 29);
     assert_eq!(database.lease(JobKind::Search, 100).await.len(), 29);
-    // One region, and three orders.
     assert_eq!(database.lease(JobKind::Map, 100).await.len(), 4);
     assert_eq!(database.worker.bundled_shards(scan).await.unwrap(), [0, 1]);
     database.assert_audited(scan).await;

@@ -10,7 +10,6 @@ use crate::{
 
 const COUNT_PAGES: &str = "select count(*) from everytab.pages where scan = $1";
 
-/// Records a chunk with one page through a session, so that the test controls the transaction.
 async fn record_page(session: &Session, lease: &Lease, chunk: i32) -> bool {
     let sql = "select coordinator.record_pages($1, $2, $3, $4,
         '{\"(0,a.example,t,t,none,,ok,A,[],ok)\"}')";

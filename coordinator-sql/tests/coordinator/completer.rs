@@ -6,7 +6,6 @@ use everytab_postgres::{PostgresSettings, PrivatePostgres};
 
 use crate::setup::{Database, again, no_counts, settings, soon, until_someone_waits, with_token};
 
-/// Completes jobs concurrently, without rows. Returns the results in the order of `leases`.
 async fn complete_at_once(worker: &Coordinator, leases: Vec<Lease>) -> Vec<Completion> {
     let calls: Vec<_> = leases
         .into_iter()
@@ -53,8 +52,6 @@ async fn a_lost_lease_among_concurrent_completions_is_the_only_one_lost() {
     assert_eq!(database.value::<i32>(sql, scan).await, 1);
 }
 
-/// Completing a lease twice makes the shared transaction fail. The other completions must still
-/// succeed.
 #[tokio::test]
 async fn one_lease_completed_twice_at_once_is_recorded_once_and_harms_no_other() {
     let database = Database::new().await;
@@ -86,14 +83,13 @@ async fn a_cancelled_call_does_not_prevent_other_completions() {
         }));
         until_someone_waits(&database).await;
     }
-    // The first call's transaction waits for the lock. The second call is queued behind it.
+    // The first call's transaction waits for the lock, and the second call is queued behind it.
     calls.remove(0).abort();
     calls.remove(0).abort();
     session.run("commit").await;
     assert_eq!(calls.remove(0).await.unwrap(), Completion::Recorded);
     database.assert_audited(scan).await;
-    // The second call was never sent, so its job is still leased. If the first call's transaction
-    // had been sent completely, its job is completed.
+    // If the first call's transaction had been sent completely, its job is completed.
     let sql = "select state::text from everytab.jobs where job_id = $1";
     let states = [jobs[1], jobs[2]].map(|job| database.value::<String>(sql, job));
     assert_eq!(futures_util::future::join_all(states).await, ["leased", "completed"]);

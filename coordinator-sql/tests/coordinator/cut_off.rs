@@ -1,5 +1,5 @@
-//! Tests a network that drops bytes silently. Every call must return, its locks must be
-//! released, and the next call must succeed.
+//! Tests a network that drops bytes silently: every call must return, its locks must be released,
+//! and the next call must succeed.
 
 use std::{
     sync::{
@@ -21,11 +21,10 @@ use crate::setup::{Database, WORKER_ID, digests, no_counts, output_of, soon};
 
 type Fatal = Arc<Mutex<Option<&'static str>>>;
 
-/// A proxy between TCP and the server's socket. A connection that it cuts off remains open but
-/// passes no bytes, as if a router had forgotten it. Later connections work.
+/// A connection that this proxy cuts off remains open but passes no bytes, as if a router had
+/// forgotten it.
 struct Wire {
     url: String,
-    /// A message to the server that contains this string cuts off all current connections.
     fatal: Fatal,
 }
 
@@ -52,8 +51,6 @@ impl Wire {
         wire
     }
 
-    /// Cuts off all current connections at the next message that contains this string. Later
-    /// connections work.
     fn swallow_at(&self, text: &'static str) {
         *self.fatal.lock().unwrap() = Some(text);
     }
@@ -115,8 +112,7 @@ async fn a_swallowed_call_fails_as_transient_and_the_next_one_succeeds() {
     let scan = database.start(1).await;
     let wire = Wire::before(&database).await;
     let worker = wire.connect().await;
-    // Repeat this, because a pool of one connection would be exhausted if the first call did not
-    // return its connection.
+    // A pool of one connection would be exhausted if the first call did not return its connection.
     for _ in 0..2 {
         wire.swallow_at("run_progress");
         let error = worker.progress(&JobKind::OF_SCANS).await.unwrap_err();
@@ -127,7 +123,6 @@ async fn a_swallowed_call_fails_as_transient_and_the_next_one_succeeds() {
         assert!(error.is_transient(), "{error}");
         worker.renew(WORKER_ID, &[]).await.unwrap();
     }
-    // A load only reads, so the client repeats it.
     for step in ["begin", "load_scan", "commit"] {
         wire.swallow_at(step);
         worker.load_scan(scan).await.unwrap();
@@ -160,8 +155,6 @@ async fn a_worker_that_vanishes_during_a_completion_loses_its_locks() {
         .unwrap();
     let lease = leases.pop().unwrap();
     let output = output_of(&lease);
-    // At this point the rows are written and the job's row is locked. Then the connection falls
-    // silent.
     wire.swallow_at("coordinator.complete");
     let rows = output.clone();
     let completing = tokio::spawn(async move {
@@ -171,8 +164,8 @@ async fn a_worker_that_vanishes_during_a_completion_loses_its_locks() {
     let sql = "select count(*) from pg_stat_activity
                 where datname = current_database() and state = 'idle in transaction' and $1 = 0";
     until("a silent session", async || database.value::<i64>(sql, 0).await > 0).await;
-    // Revoking needs the lock on the job's row. Postgres ends the silent client's transaction,
-    // which releases this lock.
+    // Revoking needs the lock on the job's row, which Postgres releases when it ends the silent
+    // client's transaction.
     assert_eq!(database.owner.revoke_leases(Some(scan), "test").await.unwrap(), 1);
     let next = database.lease_one(JobKind::Index).await;
     let completion = database.worker.complete(next, &output, &no_counts(), soon()).await.unwrap();

@@ -1,5 +1,5 @@
-//! Tests that runs and crawls end correctly even if the server, database or role has another
-//! default isolation level, because every transaction sets its own level.
+//! Tests that runs and crawls end correctly under any default isolation level, because every
+//! transaction sets its own.
 
 use everytab_coordinator::{CheckpointResult, Completion, CrawlCounts, JobKind};
 use everytab_patience::until;
@@ -13,7 +13,6 @@ use crate::{
 
 const LEVELS: [&str; 3] = ["read committed", "repeatable read", "serializable"];
 
-/// Creates a database with this default isolation level for new sessions.
 async fn with_default(level: &str) -> Database {
     let database = Database::new().await;
     let alter =

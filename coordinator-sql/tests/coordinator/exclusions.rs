@@ -31,13 +31,11 @@ async fn a_worker_learns_of_exclusions_after_the_last_one_that_it_knows() {
     let blocked = database.owner.list_blocked().await.unwrap();
     let blocked: Vec<&str> = blocked.iter().map(|entry| entry.pattern.as_str()).collect();
     assert_eq!(blocked, ["a.page", "b.page"]);
-    // A cancelled scan sends no requests, so it accepts no exclusions.
     assert!(database.owner.cancel_run(scan).await.unwrap());
     assert_eq!(
         database.owner.exclude(scan, &patterns(&[("hostname", "c.page")])).await.unwrap(),
         None
     );
-    // The next scan also excludes the network. The hosts are on its blocklist instead.
     let next = database.start(1).await;
     assert_eq!(known(&database, next, 0).await, [(1, "network 192.0.2.0/24".to_owned())]);
     assert!(database.owner.drop_scan(scan).await.unwrap());
@@ -55,7 +53,6 @@ async fn concurrent_exclusions_get_versions_in_the_order_of_their_commits() {
             assert_eq!(owner.exclude(scan, &pattern).await.unwrap(), Some(1));
         });
     }
-    // A reader that requests the exclusions after its last known version must not miss any.
     let mut seen = Vec::new();
     while let Some(ended) = under_way.join_next().await {
         ended.unwrap();
@@ -91,8 +88,6 @@ async fn an_excluded_host_has_no_tab_whenever_it_was_excluded() {
     let hosts = database.worker.load_bundle_shard(scan, 0).await.unwrap();
     let blocked: Vec<bool> = hosts.iter().map(|host| host.blocked).collect();
     assert_eq!(blocked, [true, true, false, true, false]);
-    // If a host is excluded after its bundle was written, the bundle-shard job and all later jobs
-    // run again.
     database.work_on(&[JobKind::BundleShard, JobKind::Search, JobKind::Map]).await;
     let publish = database.lease_one(JobKind::Publish).await;
     let late = patterns(&[("hostname", "late.page"), ("suffix", "nowhere.page")]);

@@ -9,7 +9,6 @@ use crate::{
     setup::{Database, complete_in, host, hosts_counted, spread, until_someone_waits},
 };
 
-/// Completes an index job with one host, inside the session's transaction.
 async fn complete_index(session: &Session, lease: &Lease, n: u32) -> String {
     let host = host(spread(n, 2), n);
     let sql = "select coordinator.record_hosts($1, $2, $3, 1, array[
@@ -26,16 +25,15 @@ async fn complete_index(session: &Session, lease: &Lease, n: u32) -> String {
     complete_in(session, lease, hosts_counted(1)).await
 }
 
-/// Completes the last two index jobs in two open transactions. The second waits for the first,
-/// which then ends with `first_ends`.
+/// The second transaction waits for the first, which then ends with `first_ends`.
 async fn two_last_completers(database: &Database, first_ends: &'static str) -> i32 {
     let scan = database.start(2).await;
     let leases = database.lease(JobKind::Index, 2).await;
     let [first, second] = leases.try_into().unwrap();
     let (one, other) = (database.session().await, database.session().await);
     one.run("begin").await;
-    // Each job names another WARC file. With the same file, the second transaction would wait when
-    // it records the name, and not when it completes the job.
+    // With the same WARC file, the second transaction would wait when it records the name, and not
+    // when it completes the job.
     assert_eq!(complete_index(&one, &first, 0).await, "recorded");
     let waiting = tokio::spawn(async move {
         other.run("begin").await;

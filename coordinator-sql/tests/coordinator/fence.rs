@@ -1,5 +1,5 @@
-//! Tests that a worker with a lost lease cannot write. The important case is that another worker
-//! has leased the job since, because a check of the job's state alone would then allow the write.
+//! Tests that a worker with a lost lease cannot write. Another worker has leased the job since,
+//! because a check of the job's state alone would then allow the write.
 
 use everytab_coordinator::{BundleRow, Completion, Fence, JobKind, Lease, Output, VerbResult};
 
@@ -10,8 +10,7 @@ use crate::{
     },
 };
 
-/// Returns more rows than fit in one chunk. The first chunk has its own transaction, which must be
-/// fenced, too.
+/// The first chunk has its own transaction, which must be fenced, too.
 fn two_chunks_of(kind: JobKind) -> Output {
     match kind {
         JobKind::Index => Output::Hosts((0..5_001).map(|n| host(n.into(), n)).collect()),
@@ -29,7 +28,6 @@ fn two_chunks_of(kind: JobKind) -> Output {
     }
 }
 
-/// Leases the job for another worker after the first lease has expired.
 async fn lost_and_leased_again(database: &Database, kind: JobKind) -> (Lease, Lease) {
     database.start(1).await;
     database.work_on(&kinds_before(kind)).await;
@@ -72,7 +70,6 @@ async fn a_stale_holder_of(kind: JobKind) {
     ] {
         assert_shut_out(&database, &lost, fence).await;
     }
-    // Another worker cannot renew the lease, even with the right fence.
     assert!(database.worker.renew(WORKER_ID, &[new]).await.unwrap().held.is_empty());
     assert!(database.worker.renew("another", &[new]).await.unwrap().held.contains(&new.job_id));
     assert_eq!(database.complete(current).await, Completion::Recorded);
@@ -109,7 +106,6 @@ async fn a_stale_holder_of_the_publish_job_writes_nothing() {
     a_stale_holder_of(JobKind::Publish).await;
 }
 
-/// Each table that jobs record rows in, its kind of job, and a call that records one row.
 const RECORDED: [(&str, &str, &str); 4] = [
     (
         "hosts",

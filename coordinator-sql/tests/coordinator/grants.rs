@@ -54,8 +54,7 @@ async fn the_worker_reads_and_writes_no_table() {
     }
 }
 
-/// The functions that a worker may call. They are listed by name, so that adding one is a
-/// deliberate decision.
+/// The functions are listed by name, so that adding one is a deliberate decision.
 const OF_WORKERS: &[&str] = &[
     "audit_run",
     "bundled_shards",
@@ -181,7 +180,6 @@ async fn operate(worker: &Coordinator, scan: i32) -> Vec<String> {
 async fn the_worker_cannot_call_the_operators_functions() {
     let database = Database::new().await;
     let scan = database.start(1).await;
-    // Give `migrate` something to do.
     database.run("update everytab.migrations set digest = 'another'").await;
     let before = database.contents().await;
     let codes = operate(&database.worker, scan).await;

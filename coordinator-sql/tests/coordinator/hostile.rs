@@ -1,6 +1,4 @@
-//! Tests that a worker's stolen credentials have limited power. With them, an attacker cannot lease
-//! a whole stage, write without limit, name objects outside the crawl, end a stage without counts,
-//! fill the server's disk, or lease other kinds of jobs.
+//! Tests that a worker's stolen credentials have limited power.
 
 use everytab_coordinator::JobKind;
 use serde_json::json;
@@ -11,8 +9,7 @@ use crate::{
     setup::{Database, digests},
 };
 
-/// Leases an index job and stores its fence in session settings, because a hostile worker cannot
-/// create a table for it.
+/// Stores the fence in session settings, because a hostile worker cannot create a table for it.
 const TAKE: &str = "
     select set_config('evil.job', job_id::text, false),
            set_config('evil.number', lease_number::text, false),
@@ -87,7 +84,6 @@ async fn each_statement_of_a_hostile_worker_is_refused() {
     }
     assert_eq!(database.contents().await, before);
     database.assert_audited(scan).await;
-    // The same calls are accepted if they stay within the limits.
     evil.0.batch_execute(&record_hosts(5_000, 1, WARC)).await.unwrap();
 }
 
@@ -151,7 +147,6 @@ async fn a_role_leases_only_its_own_kinds_of_jobs() {
         .await;
         assert_eq!(limits, [("90s".to_owned(), 1_000)], "{role}");
     }
-    // The icon workers' role cannot execute functions that only other job kinds need.
     let icons = Session::connect(&url("everytab_worker_icons")).await;
     for sql in [
         "select coordinator.load_later_blocks(1, '{}', '{}')",

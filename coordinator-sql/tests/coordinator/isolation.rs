@@ -1,5 +1,4 @@
-//! Tests poison-item isolation, which records each item that a worker handles, and deadlines, which
-//! limit a lease's total duration.
+//! Tests poison-item isolation, and deadlines, which limit a lease's total duration.
 
 use std::time::Duration;
 
@@ -7,7 +6,6 @@ use everytab_coordinator::{JobKind, Lease};
 
 use crate::setup::{Database, soon, with_token};
 
-/// Leases the only warc job, records the given item as current, and lets the lease expire.
 async fn die(database: &Database, item: Option<i64>) -> Lease {
     database.end_backoffs().await;
     let lease = database.lease_one(JobKind::Warc).await;
@@ -125,7 +123,6 @@ async fn renewals_cannot_extend_a_lease_past_its_deadline() {
     let history = database.owner.job_history(lease.fence.job_id).await.unwrap();
     let said = history.last().unwrap().message.clone().unwrap();
     assert_eq!(said, "the job met its deadline");
-    // Under isolation a job processes one item at a time, so its deadline is later.
     database.run("update everytab.jobs set crashes = 3").await;
     let lease = database.lease_one(JobKind::Warc).await;
     database.run("update everytab.jobs set leased_at = now() - interval '31 s'").await;
@@ -143,8 +140,6 @@ async fn a_low_rate_extends_the_deadline() {
     assert!(!database.holds(lease.fence).await);
     assert!(database.owner.set_archive_rate(scan, Some(2)).await.unwrap());
     assert!(database.holds(lease.fence).await);
-    // If the worker dies before the later deadline, the history says that its lease expired, not
-    // that the job reached its deadline.
     database.expire_leases().await;
     assert_eq!(database.worker.sweep(9).await.unwrap(), 1);
     let history = database.owner.job_history(lease.fence.job_id).await.unwrap();
@@ -152,7 +147,6 @@ async fn a_low_rate_extends_the_deadline() {
     let lease = database.lease_one(JobKind::Warc).await;
     database.run("update everytab.jobs set leased_at = now() - interval '61 min'").await;
     assert!(database.holds(lease.fence).await);
-    // A deadline that the owner sets applies at any rate.
     assert!(database.owner.set_deadline(scan, Some(Duration::from_secs(60))).await.unwrap());
     assert!(!database.holds(lease.fence).await);
     let hours = "select coordinator.time_at_rate('warc', 5000, 9) > interval '1 day'

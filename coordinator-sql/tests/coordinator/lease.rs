@@ -1,5 +1,5 @@
-//! Tests leasing: a job has at most one lease, jobs of later stages are leased first, and a
-//! worker never leases paused jobs or jobs for other workers.
+//! Tests leasing: a job has at most one lease, jobs of later stages are leased first, and a worker
+//! never leases paused jobs or jobs for other workers.
 
 use everytab_coordinator::{Digests, JobKind, LeaseCursors, WithheldRun};
 
@@ -18,7 +18,6 @@ async fn two_workers_that_lease_at_once_share_no_job() {
     session.run("begin").await;
     let sql = "select job_id from coordinator.lease('one', '{index}', 3, '{}', '{0}')";
     let first: Vec<i64> = query(sql).column(&session).await;
-    // The second call neither waits for the open transaction nor leases its jobs.
     let second = database.lease(JobKind::Index, 5).await;
     session.run("commit").await;
     assert_eq!((first.len(), second.len()), (3, 2));
@@ -66,7 +65,6 @@ async fn many_workers_at_once_get_every_job_exactly_once() {
     for worker in workers {
         parts.extend(worker.await.unwrap());
     }
-    // A worker that skipped locked rows may have stopped early, so lease the remaining jobs.
     parts.extend(database.lease(JobKind::Index, 200).await.iter().map(|lease| lease.part));
     parts.sort_unstable();
     assert_eq!(parts, (0..200).collect::<Vec<_>>());

@@ -10,8 +10,7 @@ use crate::{
     setup::{Database, LEASE_MS, host},
 };
 
-/// Returns each shard's lowest and highest hash, as unsigned numbers. `None` for a shard without
-/// hashes.
+/// `None` for a shard without hashes.
 async fn bounds(database: &Database, scan: i32, shards: i32, span: u64) -> Vec<Option<(u64, u64)>> {
     let sql = "update everytab.scans set shards = $2, hash_span = $3::text::numeric
                 where scan = $1";
@@ -32,7 +31,6 @@ async fn shards_cover_every_hash_once() {
     let scan = database.start(1).await;
     for shards in [1, 2, 3, 17, 25_000] {
         let spans = [u64::MAX, 24_998, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 16, 1, 0];
-        // The query makes one call per shard, so test many shards only with the first two spans.
         for span in spans.into_iter().take(if shards > 17 { 2 } else { spans.len() }) {
             let found = bounds(&database, scan, shards, span).await;
             assert_eq!(found.len(), usize::try_from(shards).unwrap());
@@ -51,7 +49,6 @@ async fn shards_cover_every_hash_once() {
     }
 }
 
-/// Scans `files` with a limit. Returns the hostnames in the order of their shards.
 async fn scanned(
     database: &Database,
     files: &[Vec<HostRow>],
@@ -91,7 +88,7 @@ fn a_limited_scan_includes_exactly_the_smallest_hashes() {
     let database = runtime.block_on(Database::new());
     let result = TestRunner::new(config).run(&strategy, |(hashes, limit, per_bundle)| {
         let hosts: Vec<_> = hashes.iter().zip(0..).map(|(hash, n)| host(*hash, n)).collect();
-        // Put every other host into both files, because a host may have several captures.
+        // A host may have several captures, so put every other host into both files.
         let other = hosts.iter().step_by(2).cloned().collect();
         let files = [hosts.iter().rev().cloned().collect(), other];
         let found = runtime.block_on(scanned(&database, &files, Some(limit), per_bundle));

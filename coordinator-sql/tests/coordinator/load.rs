@@ -9,7 +9,6 @@ use crate::{
     setup::{Database, host, hosts_counted, kinds_before, no_counts, page, soon, warc_path},
 };
 
-/// Returns a capture of one hostname. `age` is in seconds, and `name` is its WARC file's.
 fn capture(https: bool, age: i64, name: &str, warc_offset: i64) -> HostRow {
     let base = host(42, 0);
     let fetch_time = base.fetch_time - chrono::Duration::seconds(age);
@@ -63,8 +62,6 @@ async fn captures_that_no_completed_lease_recorded_are_not_read() {
     let scan = database.start(2).await;
     let mut leases = database.lease(JobKind::Index, 2).await;
     let (discarded, done) = (leases.pop().unwrap(), leases.pop().unwrap());
-    // Insert rows as if they were left by a lost lease, and by a job that was discarded after it
-    // had recorded chunks.
     for (file, lease_number, hash) in [(done.part, 0, 7), (done.part, 2, 8), (discarded.part, 1, 9)]
     {
         query(
@@ -100,8 +97,6 @@ async fn the_fullest_bundle_is_found_among_rows_of_completed_leases() {
     let mut leases = database.lease(JobKind::BundleShard, 3).await;
     let (one, other, discarded) =
         (leases.pop().unwrap(), leases.pop().unwrap(), leases.pop().unwrap());
-    // Insert rows as if they were left by lost leases, and by a job that was discarded after it had
-    // recorded its row.
     for (shard, lease_number, tabs) in [
         (one.part, one.fence.lease_number - 1, 900),
         (one.part, one.fence.lease_number + 1, 800),
@@ -120,7 +115,6 @@ async fn the_fullest_bundle_is_found_among_rows_of_completed_leases() {
         database.worker.complete(lease, &output, &no_counts(), soon()).await.unwrap();
     }
     database.worker.discard(discarded, "bad", soon()).await.unwrap();
-    // Ten bundles share 41 tabs, so the fullest one has five.
     assert_eq!(database.worker.most_tabs(scan).await.unwrap(), 5);
 }
 
@@ -190,7 +184,6 @@ async fn a_scan_uses_the_blocklist_as_it_was_at_its_start() {
     database.complete_hosts(lease, rows).await;
     let expected: Vec<bool> = names.iter().map(|(_, blocked)| *blocked).collect();
     assert_eq!(blocked(&database, scan).await, expected);
-    // Icon jobs get the same frozen blocklist.
     let frozen = database.worker.load_blocklist(scan).await.unwrap();
     let frozen: Vec<(&str, &str)> =
         frozen.iter().map(|host| (host.kind.as_str(), host.pattern.as_str())).collect();

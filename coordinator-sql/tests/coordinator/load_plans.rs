@@ -11,11 +11,8 @@ use crate::{
 const SHARDS: i32 = 30;
 const HOSTS_PER_SHARD: i32 = 400;
 
-/// Creates a scan with the rows that its index, warc and icon jobs record, and with three icons per
-/// host.
 async fn recorded_scan(database: &Database) -> i32 {
     let scan = database.start_with(1, LEASE_MS, json!({"entries_per_bundle": 120})).await;
-    // The tables of this scan have no statistics until the test analyzes them.
     for table in ["hosts", "pages", "icons"] {
         let sql = format!("alter table everytab.{table}_{scan} set (autovacuum_enabled = off)");
         query(&sql).execute(&database.pool).await;
@@ -58,8 +55,7 @@ async fn recorded_scan(database: &Database) -> i32 {
     scan
 }
 
-/// Returns how many buffers are touched when a shard is loaded, as the median over five shards.
-/// Uses a new session.
+/// Returns the median number of buffers that loading a shard touches.
 async fn buffers(database: &Database, function: &str, scan: i32) -> i64 {
     let session: Session = database.session().await;
     session.run("set statement_timeout = '30s'").await;

@@ -1,6 +1,5 @@
-//! Checks that an operator's call never makes the fleet wait long for a lock. While other sessions
-//! hold table locks, the operator's call may wait, but workers must continue to lease, renew, load
-//! and complete jobs.
+//! Checks that an operator's call never makes the fleet wait long for a lock: while other sessions
+//! hold table locks, the operator's call may wait, but workers must continue.
 
 use std::sync::{
     Arc,
@@ -18,17 +17,14 @@ use crate::{
     setup::{Database, LEASE_MS, digests, no_counts, soon},
 };
 
-/// Maximum time that a worker's call may wait for a lock; if it waits longer, the test fails.
-/// Functions hold such locks for at most 200 ms, but on a busy computer the process that holds one
-/// may be paused. The benchmark `locks` measures the actual waits.
+/// Maximum time that a worker's call may wait for a lock. Functions hold such locks for at most 200
+/// ms, but on a busy computer the process that holds one may be paused.
 const LONGEST_WAIT: &str = "set lock_timeout = '2s'";
-/// Number of workers in the fleet.
 const WORKERS: usize = 3;
 /// Rounds after which the fleet counts as running. An operator's call tries to lock several times
 /// during these rounds.
 const ROUNDS: u64 = 150;
 
-/// Locks every table in the same way as a dump, until the transaction ends.
 const READ_ALL: &str = "
     begin;
     do $$ declare t regclass; begin
@@ -38,14 +34,13 @@ const READ_ALL: &str = "
         end loop;
     end $$";
 
-/// Workers that lease, renew, load and complete jobs until they are dropped.
 struct Fleet {
     rounds: Arc<AtomicU64>,
     workers: JoinSet<()>,
 }
 
 impl Fleet {
-    /// Starts workers on a new scan. They also load the shards of the scan `loaded`.
+    /// The workers also load the shards of the scan `loaded`.
     async fn start(database: &Database, loaded: i32) -> Self {
         database.start(20_000).await;
         let rounds = Arc::<AtomicU64>::default();
@@ -64,7 +59,6 @@ impl Fleet {
         Self { rounds, workers }
     }
 
-    /// Waits until the workers have completed [`ROUNDS`] more rounds.
     async fn goes_on(&mut self) {
         let before = self.rounds.load(Ordering::Relaxed);
         self.works_until("the fleet to go on", |rounds| rounds >= before + ROUNDS).await;
@@ -83,7 +77,6 @@ impl Fleet {
     }
 }
 
-/// Leases a job, renews its lease, loads shard 0 for each kind of job, and completes the job.
 async fn work_once(session: &Session, loaded: i32) {
     let lease = "select job_id, lease_number, lease_token
                    from coordinator.lease('fleet', '{index}', 1,
@@ -101,9 +94,8 @@ async fn work_once(session: &Session, loaded: i32) {
     assert!(matches!(result.as_str(), "recorded" | "lost"), "{result}");
 }
 
-/// Runs an operator's call while `holder` holds its locks, and returns the result. Checks that the
-/// fleet continues. If `waits` is true, the call must finish only after `holder` commits. Otherwise
-/// it must finish before this.
+/// The fleet must continue while `holder` holds its locks. If `waits` is true, the call must finish
+/// only after `holder` commits, otherwise before.
 async fn beside<T: Send + 'static>(
     fleet: &mut Fleet,
     holder: &Session,
@@ -124,7 +116,6 @@ async fn beside<T: Send + 'static>(
     call.await.unwrap()
 }
 
-/// Creates a database with a completed scan, and a fleet that works on another scan.
 async fn with_fleet() -> (Database, i32, Fleet) {
     let database = Database::new().await;
     let ended = database.start_sharded(2).await;
@@ -159,7 +150,6 @@ async fn a_scan_starts_and_a_list_is_imported_during_a_dump_of_every_table() {
     });
     let started = started.await;
     assert_eq!(database.state_of_scan(started).await, "running");
-    // The new scan's partitions must have attached indexes.
     let sql = "select count(*) from pg_index i
                  join pg_inherits p on p.inhrelid = i.indexrelid
                 where i.indrelid in (format('everytab.hosts_%s', $1)::regclass,
@@ -198,7 +188,6 @@ async fn a_drop_waits_for_readers_without_blocking_the_fleet() {
     reader.run(READ_ALL).await;
     let owner = database.owner.clone();
     let dropped = async move { owner.drop_scan(ended).await.unwrap() };
-    // The fleet loads shards of the scan that is being dropped.
     assert!(beside(&mut fleet, &reader, true, dropped).await);
     let left = "select count(*) from pg_class where relname in
                     ('hosts_' || $1, 'pages_' || $1, 'icons_' || $1)";
@@ -226,7 +215,6 @@ async fn a_scan_with_an_unfinished_drop_cannot_be_reopened_and_keeps_its_archive
 #[tokio::test]
 async fn the_advice_after_the_maximum_wait_finds_the_session_of_a_locked_row() {
     let database = Database::new().await;
-    // Postgres does not report a process if a row is locked.
     let holder = "Postgres: could not obtain lock on row in relation \"runs\"".to_owned();
     let said = Error::Locked { holder, minutes: 60 }.to_string();
     let [_, sessions, _, end, _] = said.split('`').collect::<Vec<_>>()[..] else {
@@ -259,7 +247,6 @@ async fn a_cancelled_scan_is_dropped_only_after_it_was_emptied() {
 async fn calls_that_change_many_jobs_wait_for_long_writers_without_blocking_the_fleet() {
     let (database, ended, mut fleet) = with_fleet().await;
     let other = database.start(1).await;
-    // This transaction writes jobs for a long time, like a large completion.
     let writer = database.session().await;
     let held = "begin; lock table everytab.jobs in row exclusive mode";
     for verb in ["retry", "exclude", "revoke", "cancel"] {
@@ -269,7 +256,6 @@ async fn calls_that_change_many_jobs_wait_for_long_writers_without_blocking_the_
             match verb {
                 "retry" => owner.retry_jobs(ended, Some(JobKind::Map), None, None).await.unwrap(),
                 "exclude" => {
-                    // Only a running scan has bundles that are written again.
                     let pattern = [("hostname", "host-0.example".to_owned())];
                     owner.exclude(ended, &pattern).await.unwrap();
                     owner.rebundle_excluded(ended, &pattern).await.unwrap()
@@ -278,7 +264,6 @@ async fn calls_that_change_many_jobs_wait_for_long_writers_without_blocking_the_
                 _ => i32::from(owner.cancel_run(other).await.unwrap()),
             }
         });
-        // The map has one region and three orders.
         let expected = match verb {
             "retry" => 4,
             "revoke" => 0,
@@ -339,7 +324,6 @@ async fn a_lock_timeout_reports_the_session_that_holds_the_lock() {
     assert!(error.message().ends_with("application a dump)"), "{}", error.message());
     reader.run("commit").await;
     operator.run(sql).await;
-    // The lock timeout is reset after the lock.
     let limit: String = query("show lock_timeout").value(&operator).await;
     assert_eq!(limit, "0");
 }

@@ -1,6 +1,5 @@
 //! Tests the promotion of an asynchronous standby that lacks the last commits. A job's next lease
-//! then has the same number as the lost lease, so only the token distinguishes the two. All slot
-//! leases must end.
+//! then has the same number as the lost lease, so only the token distinguishes the two.
 
 use std::{
     fs::{Permissions, set_permissions},
@@ -26,7 +25,6 @@ async fn database_of(server: &PrivatePostgres) -> Database {
     Database::at(server.admin_url(), worker, "postgres".into()).await
 }
 
-/// Starts a server and migrates its database. The server's user can access the directory.
 async fn migrated() -> (TempDir, PrivatePostgres, Database) {
     let folder = tempfile::tempdir().unwrap();
     set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
@@ -70,7 +68,6 @@ async fn after_a_failover_only_the_token_fences_off_the_lost_lease() {
     assert_eq!(done, Completion::Recorded);
     let late = worker.complete(lost, &icons(), &no_counts(), soon()).await.unwrap();
     assert_eq!(late, Completion::Lost);
-    // Readers use the archive whose lease completed the job.
     let archives = database.owner.referenced_archives(scan).await.unwrap();
     assert_eq!(archives.iter().map(|of| of.token).collect::<Vec<_>>(), [token]);
     let hosts = worker.load_bundle_shard(scan, 0).await.unwrap();
@@ -93,8 +90,8 @@ async fn slot_leases_end_with_a_failover_and_their_holders_cannot_record() {
     drop(database);
     let server = server.fail_over(standby, server_settings(folder.path())).unwrap();
     let database = database_of(&server).await;
-    // Some of these checkpoint numbers are valid. However, the holder's cursors contain transaction
-    // IDs that this server will assign again.
+    // Some of these checkpoint numbers are valid, but the holder's cursors contain transaction IDs
+    // that this server will assign again.
     for (slot, number) in [(3, 2), (3, 3), (4, 1), (4, 2), (5, 1)] {
         let next = checkpoint(&leases[slot], number);
         let answer = database.worker.checkpoint_slot(&next).await.unwrap();

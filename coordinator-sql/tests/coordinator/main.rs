@@ -1,5 +1,4 @@
-//! Tests the coordinator on a real Postgres, one module per behavior. Each test has its own
-//! database.
+//! Tests the coordinator on a real Postgres, with its own database for each test.
 
 // A failed expectation should fail its test.
 #![allow(clippy::panic, clippy::unwrap_used)]

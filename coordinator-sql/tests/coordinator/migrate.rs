@@ -1,5 +1,4 @@
-//! Tests migrating: repeatedly, concurrently, and with objects that others built on the
-//! functions. Also tests that clients reject another version's schema.
+//! Tests migrating: repeatedly, concurrently, and with objects that others built on the functions.
 
 use everytab_coordinator::{Coordinator, Error, migrations, schema_digest};
 use everytab_postgres::{ADMIN_USER, PrivatePostgres, shared_for_tests};
@@ -22,8 +21,6 @@ async fn migrating_twice_changes_nothing() {
     let (name, coordinator) = empty_database().await;
     assert_eq!(coordinator.migrate().await.unwrap(), migrations());
     let before = dump(&name);
-    // The catalog row of each function. If a function is created again, its `oid` or `xmin`
-    // changes.
     let made = "select md5(string_agg(oid || ' ' || xmin, ',' order by oid)) from pg_proc
                  where pronamespace = 'coordinator'::regnamespace";
     let functions = shared_for_tests().psql(&name, made).unwrap();
@@ -120,13 +117,11 @@ async fn the_error_for_a_missing_database_names_it_but_not_the_password() {
     assert!(error.is_err_and(|error| !error.to_string().contains("secret")));
 }
 
-/// Returns whether a role may execute a function.
 async fn may(database: &Database, role: &str, function: &str) -> bool {
     let sql = format!("select has_function_privilege('{role}', '{function}', 'execute')");
     query(sql).value(&database.pool).await
 }
 
-/// Creates an operator's role with a unique name, because roles belong to the whole server.
 async fn monitoring_role(database: &Database) -> String {
     let role = format!("monitoring_{}", database.name);
     query(format!("create role {role}")).execute(&database.pool).await;
@@ -142,7 +137,6 @@ async fn migrating_keeps_grants_and_views_of_others_but_not_our_old_grants() {
         format!("grant usage on schema coordinator to {role}"),
         format!("grant execute on function {listed} to {role}"),
         format!("create view public.watch as select * from {listed}"),
-        // An earlier version could have granted this.
         "grant execute on function coordinator.cancel_run(integer) to everytab_worker".to_owned(),
         "update everytab.migrations set digest = 'another'".to_owned(),
     ] {
@@ -164,7 +158,6 @@ async fn a_function_with_another_result_type_is_replaced_and_keeps_its_grants() 
         "create function coordinator.list_scans() returns integer language sql as 'select 1'"
             .to_owned(),
         format!("grant execute on function coordinator.list_scans() to {role}"),
-        // Add a function with other parameters, and one that this version does not have.
         "create function coordinator.list_scans(p integer) returns integer language sql
              as 'select 1'"
             .to_owned(),
@@ -181,7 +174,6 @@ async fn a_function_with_another_result_type_is_replaced_and_keeps_its_grants() 
     assert!(database.owner.list_scans().await.unwrap().is_empty());
 }
 
-/// Dumps the schema without a role's grants.
 fn dump_without(database: &str, role: &str) -> String {
     let lines = dump(database);
     let kept = lines.lines().filter(|line| !line.contains(role));
@@ -274,7 +266,6 @@ async fn migrating_resets_settings_that_a_role_gave_itself() {
     }
     database.run(mine).await;
     assert_ne!(database.value::<String>(set, 0).await, before);
-    // Settings are also reset if the schema is already this version's.
     assert!(database.owner.migrate().await.unwrap().is_empty());
     assert_eq!(database.value::<String>(set, 0).await, before);
     drop(database);

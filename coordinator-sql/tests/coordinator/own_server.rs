@@ -1,6 +1,5 @@
-//! Starts separate Postgres servers for tests of roles, one for each installed version. The
-//! versions are the system's and those from npm's `@embedded-postgres` packages, which
-//! `scripts/install/test.sh` installs.
+//! Starts separate Postgres servers for tests of roles, one for each version of the system's and of
+//! npm's `@embedded-postgres` packages, which `scripts/install/test.sh` installs.
 
 use std::{
     fs,
@@ -15,14 +14,11 @@ use serde_json::Value;
 
 use crate::session::Session;
 
-/// Superuser of these servers.
 pub(crate) const ADMIN: &str = "rdsadmin";
-/// Versions that are installed by npm.
 const PACKAGED: [&str; 3] = ["16", "17", "18"];
-/// Directory in which Debian's packages install server programs.
 const SYSTEM: &str = "/usr/lib/postgresql";
 
-/// A server in its own directory. Dropping this value stops the server.
+/// Dropping this value stops the server.
 pub(crate) struct OwnServer {
     folder: tempfile::TempDir,
     running: Child,
@@ -30,13 +26,12 @@ pub(crate) struct OwnServer {
 
 impl Drop for OwnServer {
     fn drop(&mut self) {
-        // This fails only if the server has already stopped.
         let _ = self.running.kill();
         let _ = self.running.wait();
     }
 }
 
-/// Returns a command that does not run as root, because Postgres refuses to run as root.
+/// Postgres refuses to run as root.
 fn unprivileged(program: &Path) -> Command {
     let mut command = Command::new(program);
     let id = |flag: &str, user: &[&str]| -> u32 {
@@ -51,7 +46,6 @@ fn unprivileged(program: &Path) -> Command {
 }
 
 impl OwnServer {
-    /// Creates a cluster with these `pg_hba.conf` rules, and starts it.
     pub(crate) async fn start(bin: &Path, rules: &str) -> Self {
         let folder = tempfile::TempDir::new().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -88,14 +82,13 @@ impl OwnServer {
         Session::connect(&self.url(user, database)).await.run(sql).await;
     }
 
-    /// Returns whether the user can sign in.
     pub(crate) async fn admits(&self, user: &str) -> bool {
         tokio_postgres::connect(&self.url(user, "everytab"), tokio_postgres::NoTls).await.is_ok()
     }
 }
 
-/// Copies the server programs from npm's package, and adds the symbolic links that npm would have
-/// created. `None` if this package is not installed.
+/// Also adds the symbolic links that npm would have created. `None` if this package is not
+/// installed.
 fn packaged(version: &str) -> Option<tempfile::TempDir> {
     let installed = std::env::var_os("EVERYTAB_NODE").map(PathBuf::from);
     let package = installed?.join("node_modules").join(format!("postgres-{version}"));
@@ -122,8 +115,6 @@ fn packaged(version: &str) -> Option<tempfile::TempDir> {
     Some(copy)
 }
 
-/// Runs a test with each installed version's programs. If `CI` is `true`, a missing npm package
-/// fails the test.
 pub(crate) async fn on_each_version(test: impl AsyncFn(PathBuf)) {
     let query = "select setting from pg_config where name = 'BINDIR'";
     let shared = PathBuf::from(shared_for_tests().psql("postgres", query).unwrap().trim());

@@ -1,5 +1,5 @@
 //! Tests that workers' roles get passwords as docs/scan.md describes, with several versions of
-//! Postgres. Also tests the errors for a missing and a wrong password.
+//! Postgres.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,6 @@ const RULES: &str = "local all rdsadmin trust\nlocal all everytab_owner trust\n\
 /// From this version on, the owner changes the workers' roles through `everytab_roles.change`.
 const CREATOR_BECOMES_MEMBER: i32 = 160_000;
 
-/// Connects to a database. Returns an error as a string.
 async fn connect(url: &str) -> Result<Coordinator, String> {
     let connected = Coordinator::connect(url, &ConnectSettings::default()).await;
     connected.map_err(|error| error.to_string())
@@ -40,7 +39,6 @@ async fn workers_sign_in_by_password(bin: PathBuf) {
     ] {
         let url = server.url(role, "everytab");
         let with = |password: &str| format!("{url}&password={password}");
-        // At first the role has no password.
         let refused = connect(&with("pass-1")).await.unwrap_err();
         let named = format!("the password of user {role} was refused");
         assert!(refused.contains(&named), "{}: {refused}", bin.display());
@@ -59,7 +57,6 @@ async fn workers_sign_in_by_password(bin: PathBuf) {
         assert!(wrong.contains("it came from the database URL"), "{wrong}");
         assert!(!wrong.contains("pass-2"), "{wrong}");
     }
-    // Migrating again does not change the passwords.
     session.run("update everytab.migrations set digest = 'another'").await;
     owner.migrate().await.unwrap();
     let url = server.url("everytab_worker_icons", "everytab");

@@ -9,7 +9,6 @@ use crate::{
     setup::{Database, settings},
 };
 
-/// Starts a scan with 20,000 icon jobs, a tenth of which are completed.
 async fn many_jobs(database: &Database) -> i32 {
     let scan = database.start_sharded(1).await;
     query(
@@ -24,8 +23,8 @@ async fn many_jobs(database: &Database) -> i32 {
     scan
 }
 
-/// Takes a statement from a function's source, from `start` to before `end`. Returns SQL that
-/// prepares the statement with the function's variables as parameters.
+/// Returns SQL that prepares a function's statement from `start` to before `end`, with the
+/// function's variables as parameters.
 fn prepared(text: &str, (start, end): (&str, &str), variables: &[(&str, &str)]) -> String {
     let from = text.find(start).unwrap();
     let to = from + text[from..].find(end).unwrap();
@@ -38,8 +37,8 @@ fn prepared(text: &str, (start, end): (&str, &str), variables: &[(&str, &str)]) 
     format!("prepare it ({}) as {statement}", kinds.join(", "))
 }
 
-/// Checks that a statement's plan uses `index` and never reads the whole table of jobs. This must
-/// be true with and without statistics, and for custom and generic plans.
+/// Checks that a statement's plan uses `index` and never reads the whole table of jobs, with and
+/// without statistics, and for custom and generic plans.
 async fn assert_planned(statement: &str, values: &str, index: &str) {
     let database = Database::new().await;
     let scan = many_jobs(&database).await;
@@ -136,7 +135,7 @@ async fn a_completion_finds_its_job_by_its_id() {
 }
 
 /// Otherwise Postgres plans these functions' statements for each call, which takes more than half
-/// of its CPU time. One generic plan is enough, as the tests above show.
+/// of its CPU time.
 #[tokio::test]
 async fn the_calls_of_every_job_are_planned_once_per_session() {
     let database = Database::new().await;
@@ -148,7 +147,6 @@ async fn the_calls_of_every_job_are_planned_once_per_session() {
     assert_eq!(names, ["complete", "lease", "renew"]);
 }
 
-/// Returns how many buffers a statement touches, including those that its functions touch.
 async fn buffers(session: &Session, sql: &str) -> i64 {
     let sql = format!("explain (analyze, buffers, format json) {sql}");
     let plan: serde_json::Value = query(sql).value(session).await;
@@ -199,7 +197,6 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
         measured.push((is_incremental, buffers(&session, &lease).await));
     }
     println!("buffers per lease call (is it incremental): {measured:?}");
-    // Ignore the first calls, because they also read the catalogs.
     for (is_incremental, buffers) in &measured[7..] {
         assert!(*is_incremental && *buffers <= 50, "{buffers} buffers: {measured:?}");
     }

@@ -23,16 +23,11 @@ use uuid::Uuid;
 
 use crate::setup::{Database, digests, no_counts, settings, soon};
 
-/// Sessions between the pooler and the server.
 const SESSIONS: usize = 3;
-/// Clients. Each has up to two connections.
 const CLIENTS: usize = 8;
-/// Number of times that each client makes each call.
 const ROUNDS: usize = 12;
-/// Number of different calls.
 const CALLS: usize = 12;
 
-/// Replaces a function by one with another result type, which invalidates prepared statements.
 const OTHER_RESULT: &str = "
     do $$ declare digest text := coordinator.schema_digest(); begin
         drop function coordinator.schema_digest();
@@ -51,10 +46,8 @@ const RESETS_SESSION: &str = "
 /// The parameter in a startup message that the test's proxy rejects, as RDS Proxy does.
 const OPTIONS: &[u8] = b"\0options\0";
 
-/// The expected results of the calls.
 struct Facts {
     database: Database,
-    /// IDs and UUIDs of the scans.
     scans: Vec<(i32, Uuid)>,
     version: i32,
 }
@@ -71,7 +64,6 @@ impl Facts {
         Self { database, scans, version }
     }
 
-    /// Makes one call and checks its result.
     async fn check(&self, client: &Coordinator, call: usize, number: usize) {
         let (scan, id) = self.scans[number % self.scans.len()];
         let scans = JobKind::OF_SCANS;
@@ -95,8 +87,6 @@ impl Facts {
         }
     }
 
-    /// Lets many clients make their calls concurrently, each in a different order. Then completes
-    /// all jobs.
     async fn check_all(&self, url: &str) {
         let settings = ConnectSettings { max_connections: 2, ..settings() };
         let clients = (0..CLIENTS).map(|_| Coordinator::connect(url, &settings));
@@ -184,7 +174,6 @@ async fn after_a_session_reset_one_call_fails_as_transient() {
     database.worker.check_schema().await.unwrap();
 }
 
-/// Forwards a session, unless it starts with options.
 async fn pass_without_options(mut client: TcpStream, refused: Arc<AtomicU32>) {
     let mut start = vec![0; 16 << 10];
     let length = client.read(&mut start).await.unwrap();

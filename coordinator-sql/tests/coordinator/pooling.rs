@@ -11,8 +11,7 @@ use crate::{
     setup::{Database, until_someone_waits},
 };
 
-/// SQL with effects that outlive its transaction. Through a pooler, these would reach other
-/// clients.
+/// SQL with effects that outlive its transaction and would reach a pooler's other clients.
 const OF_A_SESSION: [&str; 13] = [
     "listen ",
     "notify ",
@@ -64,7 +63,6 @@ async fn calls_leave_no_locks_or_transactions_in_their_sessions() {
     database.work().await;
     database.worker.load_scan(scan).await.unwrap();
     database.worker.run_outcomes(scan).await.unwrap();
-    // The sessions are still open, so Postgres shows their locks.
     let held: i64 = database
         .value(
             "select count(*) from pg_locks l join pg_stat_activity a using (pid)
@@ -113,7 +111,6 @@ async fn a_call_that_gets_no_connection_reports_that_all_are_in_use() {
     waiting.await.unwrap().unwrap();
 }
 
-/// Returns the process IDs of a role's sessions.
 async fn sessions_of(database: &Database, role: &str) -> BTreeSet<i32> {
     let sql = "select pid from pg_stat_activity
                 where datname = current_database() and usename = $1";
@@ -121,7 +118,6 @@ async fn sessions_of(database: &Database, role: &str) -> BTreeSet<i32> {
     pids.into_iter().collect()
 }
 
-/// Returns a client with two connections that have each made a call, and their sessions.
 async fn with_two_sessions(database: &Database) -> (Coordinator, BTreeSet<i32>) {
     let settings = ConnectSettings { max_connections: 2, ..ConnectSettings::default() };
     let url = database.worker_url.replace("everytab_worker", "everytab_api");

@@ -1,8 +1,6 @@
-//! Tests the rule of Amazon RDS that members of `rds_iam` can sign in only with a token. The owner
-//! creates the workers' roles, but must not become a member of `rds_iam` through them.
+//! Tests the rule of Amazon RDS that members of `rds_iam` can sign in only with a token.
 //!
-//! This is tested with several versions, because from Postgres 16 on a role's creator becomes its
-//! member.
+//! Several versions are tested, because from Postgres 16 on a role's creator becomes its member.
 
 use std::path::PathBuf;
 
@@ -14,12 +12,8 @@ use crate::{
     setup::Database,
 };
 
-/// Rules for local connections like those of RDS: its administrator is trusted, and members of
-/// rds_iam cannot sign in without a token.
 const RULES: &str = "local all rdsadmin trust\nlocal all +rds_iam reject\nlocal all all trust\n";
 
-/// Grants `rds_iam` to the workers' roles after migrating, which would lock out an owner who is
-/// their member. Then the worker's role performs a scan.
 async fn the_owner_stays_in(bin: PathBuf) {
     let server = OwnServer::start(&bin, RULES).await;
     let admin = "create role rds_iam; create role everytab_owner login createrole";
@@ -35,7 +29,6 @@ async fn the_owner_stays_in(bin: PathBuf) {
     for worker in workers.split(", ") {
         assert!(!server.admits(worker).await, "{worker} signs in without a token");
     }
-    // The owner can still work, and migrating again finds the roles.
     let session = Session::connect(&owner_url).await;
     session.run("update everytab.migrations set digest = 'another'").await;
     owner.migrate().await.unwrap();

@@ -18,8 +18,6 @@ impl Database {
         reopened
     }
 
-    /// Completes all jobs. The scan must end without discarded jobs, after the publish job has run
-    /// once more.
     async fn assert_closes_again(&self, scan: i32) {
         let published = "select count(*) from everytab.job_results
                           where run = $1 and kind = 'publish'";
@@ -75,8 +73,7 @@ async fn only_the_requested_jobs_are_reopened() {
     assert_eq!(database.state_of_scan(scan).await, "finished");
 }
 
-/// If a tile was damaged after it was drawn, no job has failed. The whole map can still be drawn
-/// again.
+/// If a tile was damaged after it was drawn, no job has failed.
 #[tokio::test]
 async fn retrying_map_jobs_draws_the_whole_map_again() {
     let database = Database::new().await;
@@ -91,8 +88,7 @@ async fn retrying_map_jobs_draws_the_whole_map_again() {
     database.assert_closes_again(scan).await;
 }
 
-/// If the manifest was lost after publishing, no job has failed. The scan can still be published
-/// again.
+/// If the manifest was lost after publishing, no job has failed.
 #[tokio::test]
 async fn retrying_the_publish_job_publishes_a_scan_again() {
     let database = Database::new().await;
@@ -105,7 +101,6 @@ async fn retrying_the_publish_job_publishes_a_scan_again() {
     database.assert_closes_again(scan).await;
 }
 
-/// If several jobs of a shard are reopened, only the first is ready. The others wait for it.
 #[tokio::test]
 async fn jobs_of_one_shard_that_were_all_discarded_run_one_after_the_other() {
     let database = Database::new().await;
@@ -125,7 +120,6 @@ async fn jobs_of_one_shard_that_were_all_discarded_run_one_after_the_other() {
     database.assert_closes_again(scan).await;
 }
 
-/// The bundle-shard job that follows is pending, leased or completed when its icon job reopens.
 #[tokio::test]
 async fn a_reopened_icon_job_also_reopens_its_bundle_shard_job_in_any_state() {
     for state in ["pending", "leased", "completed"] {
@@ -191,7 +185,6 @@ async fn a_reopened_index_job_fences_off_every_shard_and_brings_its_hosts() {
     database.complete_hosts(first, hosts(0, 4)).await;
     let part = late.part;
     database.discard(late).await;
-    // Bring each shard into a different state.
     for kind in [JobKind::Warc, JobKind::Icon, JobKind::BundleShard] {
         let lease = database.lease_part(kind, 0).await;
         database.complete(lease).await;
@@ -224,7 +217,6 @@ async fn a_reopened_index_job_fences_off_every_shard_and_brings_its_hosts() {
     database.assert_closes_again(scan).await;
 }
 
-/// The only index job was discarded, so the scan ended without shards. Its retry must add them.
 #[tokio::test]
 async fn hosts_found_by_a_retry_get_shards() {
     let database = Database::new().await;

@@ -18,8 +18,7 @@ async fn a_failed_job_waits_longer_each_time_and_is_discarded_at_the_fifth() {
                      from everytab.jobs j join everytab.job_events e using (job_id)
                     where job_id = $1 order by e.at desc limit 1";
         let waits: f64 = database.value(sql, job_id).await;
-        // The maximum wait is a sixtieth of the lease duration, doubled with each failure. The
-        // actual wait is random.
+        // The maximum wait is a sixtieth of the lease duration, doubled with each failure.
         let most = 5.0 * f64::from(1 << attempt);
         assert!((0.0..=most + 1.0).contains(&waits), "{waits} s after attempt {attempt}");
         database.end_backoffs().await;

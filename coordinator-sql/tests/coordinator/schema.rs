@@ -1,5 +1,5 @@
-//! Tests that `schema.sql`, a readable dump of all tables, types, indexes and grants, equals the
-//! schema that migrating an empty database creates.
+//! Tests that `schema.sql` equals the schema that migrating an empty database creates.
+//!
 //! `UPDATE_SCHEMA=1 cargo test -p everytab-coordinator schema` writes this file.
 
 use std::{fmt::Write as _, fs, path::PathBuf, process::Command};
@@ -13,8 +13,7 @@ const HEADER: &str = "\
 -- and grants.sql. To be read, never applied. The functions are in functions/.
 ";
 
-/// Dumps a database's schema without version numbers and session settings, so that Postgres 15 and
-/// later give the same dump.
+/// Omits version numbers and session settings, so that Postgres 15 and later give the same dump.
 pub(crate) fn dump(database: &str) -> String {
     let server = shared_for_tests();
     // Use pg_dump from the server's own installation, because an older pg_dump refuses to dump it.
@@ -43,8 +42,7 @@ pub(crate) fn dump(database: &str) -> String {
     text
 }
 
-/// Removes the functions from a dump, because they are in `functions/`. Adds a list of the
-/// functions that roles other than the owner may execute.
+/// Replaces the functions by a list of those that roles other than the owner may execute.
 fn without_functions(dump: &str) -> String {
     const SECTION: &str = "\n-- Name: ";
     let mut kept = Vec::new();

@@ -44,8 +44,7 @@ fn row(host_no: i32, place: usize, given: &Icon) -> IconRow {
     }
 }
 
-/// Records each case as one host in a shard, and returns each host's icons in their order. `turn`
-/// rotates the order in which icons are recorded.
+/// `turn` rotates the order in which icons are recorded.
 async fn orders(cases: &[Case], turn: usize) -> Vec<Vec<String>> {
     let database = Database::new().await;
     let scan = database.start_sharded(1).await;
@@ -70,7 +69,6 @@ async fn orders(cases: &[Case], turn: usize) -> Vec<Vec<String>> {
     assert_eq!(hosts.len(), cases.len());
     let urls = |(host, case): (&BundleHost, &Case)| {
         assert_eq!(host.archive_lengths.len(), host.archive_offsets.len());
-        // A record's offset shows which icon it is.
         let url = |offset: &i64| case.icons[usize::try_from(offset / 1_000).unwrap()].url.clone();
         host.archive_offsets.iter().map(url).collect()
     };
@@ -134,7 +132,6 @@ fn any_icon() -> impl Strategy<Value = Icon> {
     )
 }
 
-/// Returns the order according to the model.
 fn by_model(icons: &[Icon]) -> Vec<String> {
     let unsigned = |side: Option<i32>| side.map(i32::unsigned_abs);
     let candidates: Vec<Candidate<'_>> = icons
@@ -160,7 +157,6 @@ async fn sql_and_its_model_order_random_icons_alike() {
     let cases: Vec<Case> = hosts
         .into_iter()
         .map(|mut icons| {
-            // URLs are unique for each host.
             icons.sort_by(|one, other| one.url.cmp(&other.url));
             icons.dedup_by(|one, other| one.url == other.url);
             Case { name: format!("{icons:?}"), best_first: by_model(&icons), icons }

@@ -1,46 +1,27 @@
-//! A model of `functions/scan/icon_order.sql` in Rust, which tests compare with the SQL. It decides
-//! which icon of a host is the best.
+//! A model of `functions/scan/icon_order.sql` in Rust, which decides which icon of a host is the
+//! best.
 //!
 //! An icon is usable if its outcome is `ok`, unless it is a raster image whose width and height are
-//! known and at most 2 pixels. Usable icons are sorted by these keys:
-//!
-//! 1. apple-touch-icons after all other icons;
-//! 2. class: icons of at least 32 pixels and SVGs, then smaller icons, then icons of unknown size.
-//!    The size of an icon is the smaller of width and height. An icon with only one known dimension
-//!    has an unknown size, and an SVG always has size 32;
-//! 3. in the first class the smaller size first, in the second class the larger;
-//! 4. square icons first. An unknown size, and an SVG without dimensions, count as square;
-//! 5. format: PNG, SVG, ICO, GIF or JPEG or BMP, WebP, any other;
-//! 6. fewer bytes first, unknown last;
-//! 7. URL by its bytes (collation "C").
-//!
-//! `tests/select_cases.json` contains cases that this model and the SQL must both pass.
+//! known and at most 2 pixels. `tests/select_cases.json` contains cases that this model and the SQL
+//! must both pass.
 
 use std::cmp::{Ordering, Reverse};
 
-/// Size of a tab's icon in device pixels on a high-density screen. Equal to
-/// `everytab_icon::limits::TAB_ICON_PIXELS`.
+/// Equal to `everytab_icon::limits::TAB_ICON_PIXELS`.
 const TARGET_PIXELS: u32 = 32;
-/// Maximum width and height of an image that counts as a tracking pixel. Equal to
-/// `everytab_icon::convert::MAX_TRACKING_PIXELS`.
+/// Equal to `everytab_icon::convert::MAX_TRACKING_PIXELS`.
 const MAX_TRACKING_PIXELS: u32 = 2;
 
-/// A fetched icon's properties that the selection uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate<'a> {
     /// The URL, unique for its host.
     pub(crate) url: &'a str,
-    /// Whether the page declares it as an apple-touch-icon.
     pub(crate) apple_touch: bool,
-    /// Outcome of the fetch. Only `ok` is usable.
     pub(crate) outcome: &'a str,
-    /// MIME type that was detected from the content, see [`everytab_icon::Format::content_type`].
+    /// The type that was detected from the content, see [`everytab_icon::Format::content_type`].
     pub(crate) content_type: Option<&'a str>,
-    /// Width in pixels, according to the header.
     pub(crate) width: Option<u32>,
-    /// Height in pixels, according to the header.
     pub(crate) height: Option<u32>,
-    /// Size of the body in bytes.
     pub(crate) bytes: Option<u64>,
 }
 
@@ -52,7 +33,6 @@ enum SizeClass {
 }
 
 impl Candidate<'_> {
-    /// Returns true if the icon may be selected.
     pub(crate) fn usable(&self) -> bool {
         let tracking = !self.is_svg()
             && matches!((self.width, self.height), (Some(width), Some(height))
@@ -104,13 +84,11 @@ impl Candidate<'_> {
     }
 }
 
-/// Returns `Less` if `left` is the better icon. This is a total order for the icons of one host.
+/// This is a total order for the icons of one host.
 pub(crate) fn compare(left: &Candidate, right: &Candidate) -> Ordering {
     left.rank().cmp(&right.rank())
 }
 
-/// Returns the indices of the usable icons, best first. The host's icon is the first that can be
-/// converted.
 pub(crate) fn best_first(candidates: &[Candidate]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.retain(|&index| candidates[index].usable());

@@ -10,7 +10,7 @@ use tokio_postgres::{
 };
 use uuid::Uuid;
 
-/// A connection. Dropping it rolls back its open transaction.
+/// Dropping it rolls back its open transaction.
 pub(crate) struct Session(pub(crate) Client);
 
 impl Session {
@@ -20,7 +20,6 @@ impl Session {
         Self(client)
     }
 
-    /// Runs statements without parameters.
     pub(crate) async fn run(&self, sql: &str) {
         self.0.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
@@ -44,7 +43,7 @@ impl Session {
     }
 }
 
-/// Sessions of one database. Each is used by one statement at a time.
+/// Sessions of one database, each used by one statement at a time.
 #[derive(Clone)]
 pub(crate) struct Sessions {
     url: Arc<str>,
@@ -71,7 +70,6 @@ impl Sessions {
     }
 }
 
-/// A session or a pool that can run a query.
 pub(crate) trait Runs {
     async fn rows_of(&self, query: &Query) -> Vec<Row>;
 }
@@ -97,7 +95,6 @@ impl Runs for Sessions {
     }
 }
 
-/// A statement and its parameters.
 pub(crate) struct Query {
     sql: String,
     parameters: Vec<(Box<dyn ToSql + Sync + Send>, Type)>,
@@ -113,18 +110,15 @@ impl Query {
         self
     }
 
-    /// Returns the first column of the only row.
     pub(crate) async fn value<T: for<'r> FromSql<'r>>(self, session: &impl Runs) -> T {
         let (value,) = self.row(session).await;
         value
     }
 
-    /// Returns the first column of all rows.
     pub(crate) async fn column<T: for<'r> FromSql<'r>>(self, session: &impl Runs) -> Vec<T> {
         self.rows(session).await.into_iter().map(|(value,)| value).collect()
     }
 
-    /// Returns the only row.
     pub(crate) async fn row<T: FromRow>(self, session: &impl Runs) -> T {
         let sql = self.sql.clone();
         self.rows(session).await.pop().unwrap_or_else(|| panic!("{sql}: no row"))
@@ -139,7 +133,6 @@ impl Query {
     }
 }
 
-/// A parameter with the Postgres type as which it is sent.
 pub(crate) trait Typed: ToSql + Sync + Send + 'static {
     const TYPE: Type;
 }
@@ -164,7 +157,6 @@ typed! {
     Vec<Value> => JSONB_ARRAY,
 }
 
-/// A tuple that is read from a row.
 pub(crate) trait FromRow {
     fn from_row(row: &Row) -> Self;
 }

@@ -16,25 +16,19 @@ use uuid::Uuid;
 
 use crate::session::{FromRow, Session, Sessions, query};
 
-/// The worker that leases jobs, except in tests that need several workers.
 pub(crate) const WORKER_ID: &str = "worker";
 /// Default lease duration, so long that no lease expires during a test.
 pub(crate) const LEASE_MS: i32 = 300_000;
 
-/// A migrated database with connections for its owner and for a worker.
 pub(crate) struct Database {
     pub(crate) name: String,
     pub(crate) owner_url: String,
     pub(crate) worker_url: String,
-    /// Connected as the schema's owner.
     pub(crate) owner: Coordinator,
-    /// Connected as the worker's role.
     pub(crate) worker: Coordinator,
-    /// Runs plain SQL as the owner, so that tests can inspect the tables.
     pub(crate) pool: Sessions,
 }
 
-/// Digests for these tests' scans.
 pub(crate) fn digests() -> Digests {
     Digests { encoder: "encoder".into() }
 }
@@ -43,7 +37,6 @@ pub(crate) fn settings() -> ConnectSettings {
     ConnectSettings { max_connections: 3, ..ConnectSettings::default() }
 }
 
-/// Migrates the template database once per server and returns its name.
 pub(crate) fn template(server: &TestServer) -> String {
     let name = format!("coordinator_{}", schema_digest());
     server.template(&name, |url| {
@@ -70,7 +63,6 @@ impl Database {
         Self::at(url(ADMIN_USER), url("everytab_worker"), name.clone()).await
     }
 
-    /// Connects to a migrated database on a server that only this test uses.
     pub(crate) async fn at(owner_url: String, worker_url: String, name: String) -> Self {
         let owner = Coordinator::connect(&owner_url, &settings()).await.unwrap();
         let worker = Coordinator::connect(&worker_url, &settings()).await.unwrap();
@@ -78,8 +70,7 @@ impl Database {
         Self { name, owner_url, worker_url, owner, worker, pool }
     }
 
-    /// Revokes the right to create temporary tables, as `migrate` does. This is necessary because a
-    /// copied database does not inherit the template's rights.
+    /// A copied database does not inherit the template's revoked right.
     pub(crate) async fn revoke_temporary(&self) {
         self.run(
             "do $$ begin
@@ -89,7 +80,6 @@ impl Database {
         .await;
     }
 
-    /// Opens another session as the owner, so that a test can hold a transaction open.
     pub(crate) async fn session(&self) -> Session {
         Session::connect(&self.owner_url).await
     }
@@ -98,7 +88,7 @@ impl Database {
         self.pool.run(sql).await;
     }
 
-    /// Returns the rows of a query. Its only parameter, if any, is the scan.
+    /// The query's only parameter, if any, is the scan.
     pub(crate) async fn rows<T>(&self, sql: &'static str, scan: i32) -> Vec<T>
     where
         T: FromRow,
@@ -106,7 +96,6 @@ impl Database {
         query(sql).bind(scan).rows(&self.pool).await
     }
 
-    /// Returns the single value of a query. Its parameter is the ID of a scan or job.
     pub(crate) async fn value<T>(&self, sql: &'static str, number: impl Into<i64>) -> T
     where
         T: for<'r> FromSql<'r>,
@@ -147,7 +136,7 @@ impl Database {
         contents
     }
 
-    /// Starts a scan of `files` index files. It has up to 16 shards of one host each.
+    /// The scan has up to 16 shards of one host each.
     pub(crate) async fn start(&self, files: usize) -> i32 {
         self.start_with(files, LEASE_MS, json!({"entries_per_bundle": 1})).await
     }
@@ -165,7 +154,7 @@ impl Database {
         self.owner.start_scan(&scan).await.unwrap()
     }
 
-    /// Starts a scan of one index file with `shards` shards (at most 16) of one host each.
+    /// The scan has one index file, and `shards` shards (at most 16) of one host each.
     pub(crate) async fn start_sharded(&self, shards: u32) -> i32 {
         let scan = self.start(1).await;
         let lease = self.lease_one(JobKind::Index).await;
@@ -174,7 +163,6 @@ impl Database {
         scan
     }
 
-    /// Leases up to `wanted` jobs in the name of a worker.
     pub(crate) async fn lease_as(
         &self,
         worker_id: &str,
@@ -183,7 +171,6 @@ impl Database {
     ) -> Vec<Lease> {
         let cursors = LeaseCursors::default();
         let mut leases = Vec::new();
-        // A call returns at most 32 leases.
         while let missing @ 1.. = wanted - u32::try_from(leases.len()).unwrap() {
             let got = self.worker.lease(worker_id, kinds, missing, &digests(), &cursors).await;
             let got = got.unwrap();
@@ -203,28 +190,23 @@ impl Database {
         self.lease_as(WORKER_ID, &JobKind::OF_SCANS, wanted).await
     }
 
-    /// Returns whether [`WORKER_ID`] still holds this lease.
     pub(crate) async fn holds(&self, fence: Fence) -> bool {
         self.worker.holds(WORKER_ID, fence).await.unwrap()
     }
 
-    /// Makes all leases expire.
     pub(crate) async fn expire_leases(&self) {
         self.run("update everytab.jobs set lease_until = now() where state = 'leased'").await;
     }
 
-    /// Makes all backed-off jobs ready.
     pub(crate) async fn end_backoffs(&self) {
         self.run("update everytab.jobs set not_before = now() where not_before < 'infinity'").await;
     }
 
-    /// Leases a job of this kind. Panics if there is none.
     pub(crate) async fn lease_one(&self, kind: JobKind) -> Lease {
         let mut leases = self.lease(kind, 1).await;
         leases.pop().unwrap_or_else(|| panic!("no {kind} job is ready"))
     }
 
-    /// Leases the job of one shard and releases the other jobs of its kind.
     pub(crate) async fn lease_part(&self, kind: JobKind, part: i32) -> Lease {
         let mut wanted = None;
         for lease in self.lease(kind, 1_000).await {
@@ -242,7 +224,7 @@ impl Database {
         self.worker.complete(lease, &Output::Hosts(hosts), &stats, soon()).await.unwrap()
     }
 
-    /// Completes jobs that record no rows in one call of the SQL function.
+    /// The jobs record no rows.
     pub(crate) async fn complete_all(&self, leases: Vec<(Lease, Value)>) -> Vec<Completion> {
         let fences = || leases.iter().map(|(lease, _)| lease.fence);
         let stats = leases.iter().map(|(_, stats)| stats.clone());
@@ -262,12 +244,10 @@ impl Database {
         results.iter().map(completion).collect()
     }
 
-    /// Completes a job with a typical output for its kind.
     pub(crate) async fn complete(&self, lease: Lease) -> Completion {
         self.complete_counting(lease, 1).await
     }
 
-    /// Completes a job like [`Self::complete`], with this number of hosts in its counts.
     pub(crate) async fn complete_counting(&self, lease: Lease, hosts: u32) -> Completion {
         let output = output_of(&lease);
         let counts = json!({"hosts": hosts});
@@ -275,7 +255,6 @@ impl Database {
         self.worker.complete(lease, &output, &stats, soon()).await.unwrap()
     }
 
-    /// Leases and completes jobs until no job is ready.
     pub(crate) async fn work(&self) {
         self.work_on(&JobKind::OF_SCANS).await;
     }
@@ -292,7 +271,6 @@ impl Database {
         }
     }
 
-    /// Checks with `audit_run` and a separate query that the counters agree with the rows.
     pub(crate) async fn assert_audited(&self, scan: i32) {
         let drift: Vec<(String, i32, i32)> =
             self.rows("select * from coordinator.audit_run($1)", scan).await;
@@ -303,8 +281,6 @@ impl Database {
     }
 }
 
-/// Completes a job inside the session's transaction. The caller must have recorded the job's rows
-/// in this transaction.
 pub(crate) async fn complete_in(session: &Session, lease: &Lease, stats: Value) -> String {
     query("select (coordinator.complete(array[$1], array[$2], array[$3], array[$4]))[1]")
         .bind(lease.fence.job_id)
@@ -315,27 +291,23 @@ pub(crate) async fn complete_in(session: &Session, lease: &Lease, stats: Value) 
         .await
 }
 
-/// Returns the kinds before this kind in the pipeline.
 pub(crate) fn kinds_before(kind: JobKind) -> Vec<JobKind> {
     JobKind::OF_SCANS.into_iter().filter(|other| *other < kind).collect()
 }
 
-/// Returns a deadline that a local server easily meets.
 pub(crate) fn soon() -> Instant {
     Instant::now() + LIMIT
 }
 
-/// Copies a lease, as if a worker had not noticed that it lost the lease.
+/// As if a worker had not noticed that it lost the lease.
 pub(crate) fn again(lease: &Lease) -> Lease {
     Lease { ..*lease }
 }
 
-/// Returns a fence of the same job and lease number with a different token.
 pub(crate) fn with_token(fence: Fence) -> Fence {
     Fence { token: Uuid::new_v4(), ..fence }
 }
 
-/// Returns the `n`-th of `count` evenly spaced hashes, each in the middle of its slice.
 pub(crate) fn spread(n: u32, count: u32) -> u64 {
     let step = u64::MAX / u64::from(count.max(1));
     step * u64::from(n) + step / 2
@@ -353,17 +325,14 @@ pub(crate) fn host(hash: u64, n: u32) -> HostRow {
     }
 }
 
-/// Returns the path of a WARC file in the crawl that [`Database::start_with`] names.
 pub(crate) fn warc_path(name: &str) -> String {
     format!("crawl-data/CC-MAIN-2026-01/{name}.warc.gz")
 }
 
-/// Returns the counts of an index job that found this many hosts.
 pub(crate) fn hosts_counted(hosts: usize) -> Value {
     json!({"inputs": {}, "outcomes": {}, "counts": {"hosts": hosts}})
 }
 
-/// Returns the counts of a job that had nothing to do.
 pub(crate) fn no_counts() -> Value {
     hosts_counted(0)
 }
@@ -400,7 +369,6 @@ pub(crate) fn icon(host_no: i32, candidate_no: i16, url: &str) -> IconRow {
     }
 }
 
-/// Returns the output that a job of this kind could record.
 pub(crate) fn output_of(lease: &Lease) -> Output {
     let part = lease.part;
     let number = part.unsigned_abs();
@@ -420,7 +388,6 @@ pub(crate) fn output_of(lease: &Lease) -> Output {
     }
 }
 
-/// Returns the SQLSTATE of a rejected call.
 pub(crate) fn sqlstate<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     match &result {
         Err(error) if error.sqlstate().is_some() => error.sqlstate().unwrap().to_owned(),
@@ -428,7 +395,6 @@ pub(crate) fn sqlstate<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     }
 }
 
-/// Waits until a session of this database waits for a lock.
 pub(crate) async fn until_someone_waits(database: &Database) {
     let sql = "select count(*) from pg_stat_activity
                 where datname = current_database() and wait_event_type = 'Lock' and $1 = 0";

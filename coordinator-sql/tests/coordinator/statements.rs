@@ -5,12 +5,10 @@ use std::{fs, path::Path};
 
 use crate::setup::Database;
 
-/// The first words of statements that Postgres can prepare.
 const STARTS: [&str; 4] = ["select ", "insert ", "update ", "delete "];
-/// Minimum number of statements. If the test finds fewer, its search is broken.
+/// If the test finds fewer statements, its search is broken.
 const LEAST: usize = 150;
 
-/// Returns the string literals of Rust code that are statements.
 fn statements(code: &str) -> Vec<String> {
     let is_comment = |line: &&str| line.trim_start().starts_with("//");
     let lines: Vec<&str> = code.lines().filter(|line| !is_comment(line)).collect();
@@ -19,7 +17,6 @@ fn statements(code: &str) -> Vec<String> {
     let mut characters = code.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
-            // A character literal may be a quotation mark.
             '\'' if characters.peek() == Some(&'"') => {
                 characters.next();
             }
@@ -28,11 +25,9 @@ fn statements(code: &str) -> Vec<String> {
         }
     }
     let starts = |text: &String| STARTS.iter().any(|start| text.trim_start().starts_with(start));
-    // A template of `format!` is not a statement.
     found.into_iter().filter(|text| starts(text) && !text.contains('{')).collect()
 }
 
-/// Returns the rest of a string literal without its escapes.
 fn literal(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> String {
     let mut text = String::new();
     while let Some(character) = characters.next() {

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::setup::{Database, WORKER_ID, kinds_before, soon};
 
-/// Returns the document that `scan status --json` prints.
 async fn status(database: &Database, scan: i32) -> Value {
     serde_json::to_value(database.worker.scan_status(scan).await.unwrap()).unwrap()
 }
@@ -58,7 +57,6 @@ async fn outcomes_are_summed_over_completed_jobs_only() {
         "counts": {"bytes": 10_000_000_000_i64},
     });
     assert_eq!(outcomes, expected);
-    // A reopened job's numbers no longer count. After it completes again, they count once.
     database.run("update everytab.icons set outcome = 'x'").await;
     database.work().await;
     database.run("update everytab.icons set outcome = 'x' where shard = 0").await;
@@ -273,7 +271,6 @@ async fn the_status_shows_each_workers_leases_jobs_and_errors() {
     let shown = status(&database, scan).await;
     let workers = shown["workers"].as_array().unwrap();
     let names: Vec<&str> = workers.iter().filter_map(|w| w["holder"].as_str()).collect();
-    // `WORKER_ID` performed the index job, which is also recent.
     assert_eq!(names, ["busy", "resting", WORKER_ID], "{shown}");
     let busy = &workers[0];
     assert_eq!((&busy["leases"], &busy["kinds"]), (&json!(2), &json!(["warc", "icon"])));
@@ -289,7 +286,7 @@ async fn the_status_shows_each_workers_leases_jobs_and_errors() {
     assert_eq!(resting["last_error"], "the resolver does not answer");
 }
 
-/// The message used to disappear when any other worker completed a job.
+/// A store's message disappears when any worker completes a job, but a resolver's must not.
 #[tokio::test]
 async fn a_worker_with_a_faulty_resolver_is_named_while_others_work() {
     let database = Database::new().await;

@@ -11,7 +11,7 @@ async fn the_next_worker_gets_a_job_with_an_expired_lease() {
     let scan = database.start_with(3, 10, json!({"entries_per_bundle": 1})).await;
     let first = database.lease(JobKind::Index, 3).await;
     assert_eq!(first.len(), 3);
-    // Lease calls also sweep expired leases. These leases last only 10 ms.
+    // Lease calls also sweep expired leases, which last only 10 ms here.
     let mut second = Vec::new();
     while second.len() < 3 {
         second.extend(database.lease(JobKind::Index, 3).await);

@@ -14,7 +14,6 @@ async fn start(
     caller: &ApiCaller,
     request: &IdempotencyKey,
 ) -> Result<ApiStarted, ApiError> {
-    // The service, too, gives each new crawl its own ID and name.
     let crawl = new_crawl(None);
     service.api.api_start_crawl(caller, &crawl, Some(request), &links(&[1, 2]), true).await
 }
@@ -33,11 +32,9 @@ async fn a_repeated_request_gets_the_same_result_and_starts_nothing() {
     assert_eq!(again, ApiStarted { is_repeated: true, ..first.clone() });
     assert_eq!(service.status(first.crawl).await.seeds, 2);
     assert_eq!(service.api.api_key(&caller).await.unwrap().urls_today, 2);
-    // If the body differs, the request is rejected, because the client has made a mistake.
     let mismatch = start(&service, &caller, &named("a", 2)).await;
     assert_eq!(code(mismatch), "idempotency_mismatch");
     assert_eq!(crawls(&service).await, 1);
-    // Two keys may use the same idempotency key.
     for (caller, name) in [(&other, "a"), (&caller, "b")] {
         assert!(!start(&service, caller, &named(name, 2)).await.unwrap().is_repeated);
     }

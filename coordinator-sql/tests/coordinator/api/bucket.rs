@@ -18,7 +18,6 @@ async fn concurrent_requests_do_not_exceed_burst_and_rate() {
     let caller = service.add(limited).await;
     let began = Instant::now();
     let mut admitted = 0.0;
-    // Half of the tasks send single requests; the other half submit groups of URLs.
     let mut requests = tokio::task::JoinSet::new();
     for number in 0..8 {
         let other = service.another().await;
@@ -63,13 +62,11 @@ async fn a_full_bucket_returns_when_to_retry_and_leaks_until_then() {
     service.leak(&caller, after).await;
     service.api.api_admit(&caller).await.unwrap();
     assert_eq!(code(service.api.api_admit(&caller).await), "throttled");
-    // A bucket's level never falls below zero.
     service.leak(&caller, 1_000_000).await;
     for _ in 0..2 {
         service.api.api_admit(&caller).await.unwrap();
     }
     assert_eq!(code(service.api.api_admit(&caller).await), "throttled");
-    // If the clock goes back, the level does not change.
     service.leak(&caller, -1_000).await;
     assert_eq!(code(service.api.api_admit(&caller).await), "throttled");
 }
@@ -86,7 +83,6 @@ async fn a_list_costs_by_its_length_and_a_rejected_request_costs_nothing() {
     assert_eq!(code(service.extend(&caller, None, &urls).await), "quota_urls");
     assert_eq!(code(service.start(&caller, &urls).await), "quota_urls");
     assert_eq!(service.database.value::<f64>(level, 0).await, full);
-    // A request that costs more than the bucket holds waits until the bucket is empty.
     let everything = "update everytab.api_keys set urls_a_day = null";
     service.database.run(everything).await;
     let urls: Vec<u64> = (0..5_000).collect();
@@ -114,7 +110,6 @@ async fn sixty_urls_per_minute_are_urgent_and_the_others_are_accepted_too() {
     let (all, urgent): (i64, i64) = query(sql).row(&service.database.pool).await;
     assert_eq!(all, 250);
     assert!((80..90).contains(&urgent), "{urgent}");
-    // URLs that are submitted as a list are never urgent.
     let mut rows = super::service::links(&[1, 2]);
     for row in &mut rows {
         row.is_urgent = true;
@@ -124,7 +119,7 @@ async fn sixty_urls_per_minute_are_urgent_and_the_others_are_accepted_too() {
     assert_eq!(service.database.value::<i64>(sql, 0).await, urgent);
 }
 
-/// The functions are listed by name, because such a function may write only the bucket's level.
+/// The functions are listed by name, because they may write only the bucket's level.
 #[tokio::test]
 async fn only_requests_that_write_wait_for_the_wal_flush() {
     let service = Service::new().await;

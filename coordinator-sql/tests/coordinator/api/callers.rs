@@ -9,8 +9,6 @@ use uuid::Uuid;
 use super::service::{HOST, Service, code, id_of, links, new_key, standing, submission};
 use crate::{frontier::holder::new_crawl, setup::sqlstate};
 
-/// Makes every call that a caller can make for a crawl. Returns the error code of each call, or
-/// `ok`.
 async fn try_all(service: &Service, caller: &ApiCaller, id: Uuid, crawl: i32) -> Vec<String> {
     fn word<T>(result: Result<T, ApiError>) -> String {
         match result {
@@ -34,7 +32,6 @@ async fn try_all(service: &Service, caller: &ApiCaller, id: Uuid, crawl: i32) ->
         word(api.api_overview(caller, Some(id)).await),
         word(api.api_find_capture(caller, Some(id), (HOST, 1), None).await),
         submitted.map_or_else(|refusal| refusal.code, |_| "ok".into()),
-        // Cancel last, because this ends the crawl.
         word(api.api_move_crawl(caller, id, CrawlVerb::Cancel).await),
     ]
 }
@@ -47,7 +44,6 @@ async fn crawls_of_another_key_are_not_found() {
     let before = service.status(number).await;
     let refused = try_all(&service, &other, crawl.id, number).await;
     assert!(refused.iter().all(|code| code == "not_found"), "{refused:?}");
-    // An unknown crawl and an operator's crawl give the same errors.
     assert_eq!(try_all(&service, &other, Uuid::new_v4(), 99).await, refused);
     let operators = new_crawl(None);
     let operators_number = service.database.owner.start_crawl(&operators).await.unwrap();
@@ -118,7 +114,6 @@ async fn only_the_operator_adds_lists_and_revokes_keys() {
     assert_eq!((seen.urls_today, seen.pages_today, seen.open_crawls), (2, 0, 0));
     assert_eq!(owner.list_keys().await.unwrap(), [seen]);
 
-    // Valid keys have unique names, and an ID is never used again.
     let namesake = NewApiKey { name: "key 0".into(), ..new_key(1) };
     assert_eq!(sqlstate(owner.add_key(&namesake).await), "23505");
     assert!(owner.revoke_key(&id).await.unwrap());

@@ -26,7 +26,6 @@ async fn a_key_reads_captures_of_its_own_crawls_for_one_request_each() {
     assert_eq!(admitted().await.unwrap(), [false; 4]);
     let wrong = ApiCaller { secret_sha256: [9; 32], ..caller.clone() };
     assert_eq!(code(service.api.api_admit_captures(&wrong, &asked).await), "unauthorized");
-    // Starting the crawl cost one request, and each call so far cost four.
     assert!(admitted().await.is_ok() && admitted().await.is_ok());
     assert_eq!(code(admitted().await), "throttled");
 }
@@ -38,8 +37,7 @@ async fn the_nearest_stored_capture_is_found_among_a_keys_own_crawls() {
     let lease = service.lease("a").await;
     let now = Utc::now();
     let mut crawls = Vec::new();
-    // Each case contains the hours since the capture. The crawl that started last does not have the
-    // newest capture.
+    // The crawl that started last does not have the newest capture.
     for (caller, hours, is_kept) in [
         (&caller, 50, true),
         (&caller, 2, true),

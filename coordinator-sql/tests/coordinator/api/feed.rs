@@ -18,7 +18,6 @@ impl Service {
         self.api.api_feed(caller, id, after, (limit, &FetchFilter::default()), 1).await.unwrap()
     }
 
-    /// Returns whether a client that waits for fetches after this position should be woken.
     async fn has_news(&self, caller: &ApiCaller, id: Uuid, after: &FeedPosition) -> bool {
         self.api.api_feed_news(&[(caller, id, after)]).await.unwrap()[0]
     }
@@ -28,7 +27,6 @@ pub(super) fn urls(page: &FeedPage) -> Vec<i64> {
     page.fetches.iter().map(|fetch| fetch.id().url_hash.cast_signed()).collect()
 }
 
-/// Records fetches in the session's open transaction. The caller must commit it.
 async fn record_in(session: &Session, crawl: i32, lease: &SlotLease, urls: Vec<i64>) {
     let sql = "insert into everytab.fetches (crawl, host_hash, url_hash, url, at, depth, outcome,
                                              slot, lease_number, epoch)
@@ -67,7 +65,6 @@ async fn a_page_continues_after_the_last_one() {
         (first.fetches[0].state.as_str(), first.crawl_state.as_str()),
         ("captured", "running")
     );
-    // A fetch that is recorded during a pass appears after it.
     service.capture(&lease, number, &[3]).await;
     let second = service.page(&caller, crawl.id, &first.next, 3).await;
     assert_eq!((urls(&second), second.has_more), (vec![1], true));
@@ -75,16 +72,13 @@ async fn a_page_continues_after_the_last_one() {
     let third = service.page(&caller, crawl.id, &second.next, 3).await;
     assert_eq!((urls(&third), third.has_more), (vec![3], false));
     assert!(!service.has_news(&caller, crawl.id, &third.next).await);
-    // A repeated request returns the same page.
     assert_eq!(service.page(&caller, crawl.id, &first.next, 3).await.fetches, second.fetches);
-    // Read the whole feed from the start.
     let all = service.page(&caller, crawl.id, &FeedPosition::default(), 1_000).await;
     assert_eq!(urls(&all), [4, 2, 9, 1, 3]);
     assert_eq!(service.capture(&lease, number, &[0, 5, 6, 7, 8]).await, [number]);
     assert!(service.has_news(&caller, crawl.id, &all.next).await);
     let last = service.page(&caller, crawl.id, &all.next, 1_000).await;
     assert_eq!((last.fetches.len(), last.has_more, last.crawl_state.as_str()), (5, false, "ended"));
-    // The tail contains the newest fetches, and its position is at the end of the feed.
     let tail = service.api.api_feed_tail(&caller, crawl.id, 3).await.unwrap();
     assert_eq!(urls(&tail), [6, 7, 8]);
     assert_eq!((tail.has_more, tail.crawl_state.as_str()), (false, "ended"));
@@ -95,8 +89,8 @@ async fn a_page_continues_after_the_last_one() {
     assert_eq!(code(refused), "invalid_cursor");
 }
 
-/// A reader stops if a crawl has ended and `has_more` is false, so `has_more` must be true if
-/// fetches were recorded during the pass.
+/// A reader stops if a crawl has ended and `has_more` is false, so it would miss fetches that were
+/// recorded during the pass.
 #[tokio::test]
 async fn has_more_is_true_if_fetches_were_recorded_during_a_pass() {
     let service = Service::new().await;
@@ -137,7 +131,6 @@ async fn reading_continues_after_any_fetch_of_a_page() {
         let (mut found, mut after) = (urls(&page)[..=taken].to_vec(), position.clone());
         loop {
             let part = service.page(&caller, crawl.id, &after, 2).await;
-            // Use only each page's first fetch.
             found.extend(urls(&part).first());
             match part.positions.first() {
                 Some(first) => after = first.clone(),
@@ -145,7 +138,6 @@ async fn reading_continues_after_any_fetch_of_a_page() {
                 None => break,
             }
         }
-        // Fetches that were visible at the start appear first. Each fetch appears once.
         assert_eq!(found[..4], [1, 2, 3, 4]);
         found.sort_unstable();
         assert_eq!(found, [1, 2, 3, 4, 5, 100, 101, 200], "{taken}");
@@ -166,7 +158,6 @@ async fn fetches_that_commit_late_are_listed_once() {
     service.capture(&lease, number, &[1, 2, 3]).await;
     record_in(&later, number, &lease, vec![200]).await;
     service.capture(&lease, number, &[4]).await;
-    // A transaction commits in the middle of this pass, so its fetches are above the ceiling.
     let first = service.page(&caller, crawl.id, &FeedPosition::default(), 2).await;
     assert_eq!(urls(&first), [1, 2]);
     late.run("commit").await;
@@ -189,8 +180,8 @@ async fn fetches_that_commit_late_are_listed_once() {
     assert_eq!(urls(&service.page(&caller, crawl.id, &last.next, 9).await), Vec::<i64>::new());
 }
 
-/// Several writers have overlapping transactions, and roll back some of them. Readers with
-/// different page sizes must each read all committed fetches once.
+/// Readers with different page sizes must each read all committed fetches once, despite overlapping
+/// transactions and rollbacks.
 #[tokio::test]
 async fn concurrent_readers_read_each_fetch_once() {
     let service = Service::new().await;
@@ -210,7 +201,6 @@ async fn concurrent_readers_read_each_fetch_once() {
         let (writer, session) = &writers[place];
         let own: Vec<i64> = (0..=round % 4).map(|n| *writer * 100_000 + round * 10 + n).collect();
         record_in(session, number, &lease, own.clone()).await;
-        // Keep transactions open over several rounds.
         let ends = usize::try_from(round * 5 % 7).unwrap() % 6;
         let (writer, session) = &writers[ends];
         let pending = query(
@@ -255,8 +245,8 @@ async fn after_a_restore_the_rest_of_the_old_epoch_is_listed_first_and_each_fetc
     let lease = service.lease("a").await;
     let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
     service.capture(&lease, number, &[1, 2, 3]).await;
-    // Test three positions: between two passes, in the middle of a pass during which a fetch
-    // commits late, and at the start of the feed.
+    // The positions are between two passes, in a pass during which a fetch commits late, and at the
+    // start of the feed.
     let between = service.page(&caller, crawl.id, &FeedPosition::default(), 9).await.next;
     let late = service.database.session().await;
     late.run("begin").await;
@@ -265,8 +255,7 @@ async fn after_a_restore_the_rest_of_the_old_epoch_is_listed_first_and_each_fetc
     let middle = service.page(&caller, crawl.id, &FeedPosition::default(), 4).await;
     assert_eq!(urls(&middle), [1, 2, 3, 4]);
     late.run("commit").await;
-    // Raise the recorded transaction IDs, because a server that was restored into starts with lower
-    // IDs.
+    // The restored rows have higher transaction IDs than the new server.
     let newer = "update everytab.fetches set xid = (xid::text::bigint + 1000000)::text::xid8;
                  update everytab.links set xid = (xid::text::bigint + 1000000)::text::xid8;";
     service.database.run(newer).await;
@@ -317,8 +306,8 @@ async fn after_a_restore_the_rest_of_the_old_epoch_is_listed_first_and_each_fetc
     }
 }
 
-/// The server before the restore had higher transaction IDs. If fetches were ordered by transaction
-/// ID alone, a query for new fetches would have to read past the old ones.
+/// If fetches were ordered by transaction ID alone, a query for new fetches would have to read past
+/// those from the server before the restore.
 #[tokio::test]
 async fn a_page_reads_only_its_own_fetches_despite_other_epochs() {
     let service = Service::new().await;
@@ -338,7 +327,7 @@ async fn a_page_reads_only_its_own_fetches_despite_other_epochs() {
     let after_restore = format!("'{key}', '\\x{secret}', '{id}', 1::smallint, '1:1:', null, 0, 0");
     let shown =
         format!("coordinator.crawl_fetches('{id}', 1::smallint, 0, 0, 10, null, null, null)");
-    // Wait until the fetches are visible. Older transactions of other tests may delay this.
+    // Older transactions of other tests may delay when the fetches become visible.
     let all = format!("select count(*) from {shown}");
     while query(&all).value::<i64>(&service.database.pool).await < 10 {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;

@@ -1,4 +1,4 @@
-//! Tests filters that belong to API keys. These filters cannot use a classifier.
+//! Tests filters that belong to API keys.
 
 use everytab_coordinator::{IdempotencyKey, StoredFilter};
 use serde_json::{Value, json};
@@ -55,7 +55,6 @@ async fn a_repeated_request_adds_a_filter_once_and_gets_the_same_result() {
     let add = async |caller, name, request| api.api_add_filter(caller, name, &body, request).await;
     let (first, is_repeated) = add(&caller, "mine", Some(&request)).await.unwrap();
     assert!(!is_repeated);
-    // This also holds after the filter was changed or removed.
     api.api_change_filter(&caller, first.id, &json!({})).await.unwrap();
     assert_eq!(add(&caller, "mine", Some(&request)).await.unwrap(), (first.clone(), true));
     api.api_remove_filter(&caller, first.id).await.unwrap();
@@ -63,6 +62,5 @@ async fn a_repeated_request_adds_a_filter_once_and_gets_the_same_result() {
     assert_eq!(api.api_filters(&caller, None, None).await.unwrap(), []);
     let another = IdempotencyKey { request_sha256: [2; 32], ..request.clone() };
     assert_eq!(code(add(&caller, "b", Some(&another)).await), "idempotency_mismatch");
-    // Another key may use the same idempotency key.
     assert!(!add(&other, "mine", Some(&another)).await.unwrap().1);
 }

@@ -76,7 +76,6 @@ async fn the_service_executes_these_functions_and_no_others() {
             "coordinator.schema_digest",
         ]
     );
-    // Apart from the owner, no other role can execute a function in schema `api`.
     let sql = "select p.proname::text from pg_proc p
                  join pg_namespace n on n.oid = p.pronamespace
                 where n.nspname = 'api'
@@ -141,7 +140,6 @@ async fn the_service_cannot_access_tables_or_create_objects() {
     service.api.check_schema().await.unwrap();
 }
 
-/// Migrating an older cluster, which has only the workers' roles, also adds this role.
 #[tokio::test]
 async fn migrating_again_keeps_the_limits_of_the_role() {
     let database = Database::new().await;

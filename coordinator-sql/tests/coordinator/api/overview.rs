@@ -12,7 +12,6 @@ impl Service {
         self.api.api_overview(caller, crawl).await.unwrap()
     }
 
-    /// Makes hosts due in a slot of a crawl. The JSON contains each host's delays.
     async fn due(&self, crawl: i32, slot: i32, hosts: &str) {
         let sql = "with new as (
                      select row_number() over () + $2::integer * 1000 as hash, h.*
@@ -65,14 +64,12 @@ async fn the_pace_is_the_sum_of_the_rates_that_the_hosts_delays_allow() {
     ]);
     let pause = |outcome: &str, until| json!({ "outcome": outcome, "until": until });
     let (later, before) = ("2999-01-01T00:00:00Z", "2001-01-01T00:00:00Z");
-    // Pause two origins of a host that otherwise continues.
     hosts[0]["origins"] = json!([
         pause("connect_refused", later),
         pause("http_5xx", later),
         pause("http_5xx", before)
     ]);
     service.due(number, 3, &hosts.to_string()).await;
-    // Another crawl's hosts do not count.
     let (theirs, their_number) = service.start(&other, &[1]).await.unwrap();
     service.due(their_number, 4, "[{}, {}]").await;
     let pace = service.overview(&caller, Some(crawl.id)).await["pace"].clone();
@@ -83,7 +80,6 @@ async fn the_pace_is_the_sum_of_the_rates_that_the_hosts_delays_allow() {
     assert_eq!(pace["paused_origins"], json!({ "connect_refused": 1, "http_5xx": 1 }));
     assert_eq!(code(service.api.api_overview(&caller, Some(theirs.id)).await), "not_found");
 
-    // The key's rate is reported separately. Its minimum delay applies to every host.
     let change = [RateChange::Rate(Some(1.5)), RateChange::MinDelay(Some(10_000))];
     for change in change {
         service.api.api_set_rate(&caller, None, change).await.unwrap();
@@ -93,7 +89,6 @@ async fn the_pace_is_the_sum_of_the_rates_that_the_hosts_delays_allow() {
     assert!((pace["pages_per_second"].as_f64().unwrap() - sum).abs() < 1e-9, "{pace}");
     assert_eq!(pace["rate"], 1.5);
 
-    // In each slot at most 40 hosts are counted.
     let many: Vec<Value> = (0..50).map(|_| json!({ "response": 0 })).collect();
     service.due(number, 5, &json!(many).to_string()).await;
     let pace = service.overview(&caller, Some(crawl.id)).await["pace"].clone();
@@ -110,7 +105,6 @@ async fn the_time_left_is_determined_by_the_slowest_host() {
     let settings = json!({ "delay_ms": 500, "delay_factor": 0, "max_delay_ms": 0 });
     let sql = "update everytab.crawls set settings = $1::text::jsonb where crawl = $2";
     query(sql).bind(settings.to_string()).bind(number).execute(&service.database.pool).await;
-    // A host's second chunk has half of these pending URLs, and only this chunk counts.
     let hosts = json!([
         { "pending": 2_000 },
         { "pending": 400, "asked": 4_500, "response": 500 },
@@ -120,7 +114,6 @@ async fn the_time_left_is_determined_by_the_slowest_host() {
     let pace = service.overview(&caller, Some(crawl.id)).await["pace"].clone();
     assert_eq!(pace["slowest_host"], "3002.test", "{pace}");
     assert_eq!(pace["seconds_left"], 1_000.0, "{pace}");
-    // A resting host with fewer URLs takes longer.
     service.due(number, 4, &json!([{ "pending": 2, "free": 7_200 }]).to_string()).await;
     let pace = service.overview(&caller, Some(crawl.id)).await["pace"].clone();
     assert_eq!(pace["slowest_host"], "4001.test", "{pace}");

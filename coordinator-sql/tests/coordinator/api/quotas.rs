@@ -17,9 +17,7 @@ async fn the_daily_url_quota_is_enforced_and_resets_the_next_day() {
     let caller = service.add(NewApiKey { urls_a_day: Some(10), ..new_key(0) }).await;
     service.extend(&caller, None, &[1, 2, 3]).await.unwrap();
     service.start(&caller, &[1, 2, 3]).await.unwrap();
-    // A list is accepted or rejected as a whole.
     assert_eq!(code(service.extend(&caller, None, &[4, 5, 6, 7, 8]).await), "quota_urls");
-    // Of URLs that are submitted one by one, those within the quota are accepted.
     let all: Vec<_> = (10..20).map(|url| submission(&caller, url)).collect();
     let answers = service.api.api_submit(&standing(), &all).await.unwrap();
     let taken: Vec<bool> = answers.iter().map(Result::is_ok).collect();
@@ -56,7 +54,6 @@ async fn pages_of_today_count_even_in_ended_crawls_and_those_of_yesterday_do_not
     service.capture(&lease, foreign, &[1]).await;
     assert_eq!(pages().await, 2);
     assert_eq!(service.capture(&lease, short, &[1, 2]).await, [short]);
-    // An ended crawl is counted once, even if the counts are updated several times.
     for _ in 0..3 {
         assert_eq!(pages().await, 4);
     }
@@ -67,7 +64,6 @@ async fn pages_of_today_count_even_in_ended_crawls_and_those_of_yesterday_do_not
     assert_eq!((refused.as_str(), &detail["used"]), ("quota_pages", &5.into()));
     assert_eq!(code(service.extend(&caller, None, &[9]).await), "quota_pages");
     assert_eq!(code(service.start(&caller, &[9]).await), "quota_pages");
-    // Reading is still possible.
     service.api.api_crawls(&caller, None, 10, None).await.unwrap();
 
     service.next_day().await;
@@ -106,7 +102,6 @@ async fn the_bytes_of_all_crawls_count_forever() {
 async fn concurrent_starts_do_not_exceed_the_limit_of_open_crawls() {
     let service = Service::new().await;
     let caller = service.add(NewApiKey { max_crawls: Some(3), ..new_key(0) }).await;
-    // The standing crawl does not count.
     service.submit(&caller, &[1]).await;
     let mut requests = tokio::task::JoinSet::new();
     for _ in 0..8 {
@@ -124,7 +119,6 @@ async fn concurrent_starts_do_not_exceed_the_limit_of_open_crawls() {
         let Err(ApiError::Refused(refusal)) = refusal else { panic!("{refusal:?}") };
         assert_eq!((refusal.code.as_str(), &refusal.detail["used"]), ("quota_crawls", &3.into()));
     }
-    // The limit counts paused crawls, but not ended crawls.
     let lease = service.lease("a").await;
     let (paused, ends) = (started[0].as_ref().unwrap(), started[1].as_ref().unwrap());
     let pause = everytab_coordinator::CrawlVerb::Pause;

@@ -1,5 +1,5 @@
-//! Tests a database that was restored from a backup: keys remain valid, their usage is
-//! preserved, and feeds continue.
+//! Tests a database that was restored from a backup: keys remain valid, their usage is preserved,
+//! and feeds continue.
 
 use std::{path::PathBuf, process::Command};
 
@@ -12,7 +12,6 @@ use super::{
 };
 use crate::setup::Database;
 
-/// Runs a program from the server's `bin` directory.
 fn run(program: &str, arguments: &[&str]) {
     let bin =
         shared_for_tests().psql("postgres", "select setting from pg_config where name = 'BINDIR'");
@@ -21,7 +20,6 @@ fn run(program: &str, arguments: &[&str]) {
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
-/// Copies a database through a dump of its tables, as `backup` and `restore` do.
 async fn restored(service: &Service) -> Service {
     let server = shared_for_tests();
     let folder = tempfile::TempDir::new().unwrap();

@@ -20,13 +20,11 @@ use crate::{
 /// Host hash of all URLs in these tests, see [`fetch`].
 pub(super) const HOST: u64 = 7;
 
-/// A test database and an API service's client for it.
 pub(super) struct Service {
     pub(super) database: Database,
     pub(super) api: Coordinator,
 }
 
-/// Returns a key without limits.
 pub(super) fn new_key(number: u8) -> NewApiKey {
     NewApiKey {
         key: format!("{}aaaaaaaaaaa", char::from(b'a' + number)),
@@ -44,7 +42,6 @@ pub(super) fn new_key(number: u8) -> NewApiKey {
     }
 }
 
-/// Store and settings of standing crawls.
 pub(super) fn standing() -> StandingCrawl {
     StandingCrawl { store: "file:///kept".into(), settings: json!({"scope": "page", "depth": 0}) }
 }
@@ -53,13 +50,11 @@ fn number_of(url: u64) -> i32 {
     i32::try_from(url).unwrap()
 }
 
-/// Returns link rows for these URL numbers.
 pub(super) fn links(urls: &[u64]) -> Vec<LinksRow> {
     let numbers: Vec<i32> = urls.iter().map(|url| number_of(*url)).collect();
     rows_of_links(0, &numbers, slot_of, false)
 }
 
-/// Returns a submission of a URL to the key's standing crawl.
 pub(super) fn submission(caller: &ApiCaller, url: u64) -> ApiSubmission {
     let link = links(&[url]).pop().unwrap();
     ApiSubmission {
@@ -77,7 +72,6 @@ pub(super) fn id_of(crawl: i32, url: u64) -> FetchId {
     FetchId { crawl, host_hash: HOST, url_hash: url }
 }
 
-/// Returns the error code of a rejected call. Panics if the call was not rejected.
 pub(super) fn code<T: std::fmt::Debug>(result: Result<T, ApiError>) -> String {
     match result {
         Err(ApiError::Refused(refusal)) => refusal.code,
@@ -96,31 +90,26 @@ impl Service {
         Self { database, api }
     }
 
-    /// Connects another client to the same database.
     pub(super) async fn another(&self) -> Coordinator {
         let url = self.database.worker_url.replace("everytab_worker", "everytab_api");
         Coordinator::connect(&url, &settings()).await.unwrap()
     }
 
-    /// Adds a key and returns its caller.
     pub(super) async fn add(&self, key: NewApiKey) -> ApiCaller {
         self.database.owner.add_key(&key).await.unwrap();
         ApiCaller { key: key.key, secret_sha256: key.secret_sha256 }
     }
 
-    /// Adds a key without limits and returns its caller.
     pub(super) async fn caller(&self, number: u8) -> ApiCaller {
         self.add(new_key(number)).await
     }
 
-    /// Submits URLs to a key's standing crawl and returns their crawls. Panics if one is rejected.
     pub(super) async fn submit(&self, caller: &ApiCaller, urls: &[u64]) -> Vec<i32> {
         let all: Vec<_> = urls.iter().map(|url| submission(caller, *url)).collect();
         let answers = self.api.api_submit(&standing(), &all).await.unwrap();
         answers.into_iter().map(|answer| answer.unwrap().crawl).collect()
     }
 
-    /// Starts a crawl for a key and adds all its seeds.
     pub(super) async fn start(
         &self,
         caller: &ApiCaller,
@@ -132,7 +121,6 @@ impl Service {
         Ok((crawl, started.crawl))
     }
 
-    /// Adds URLs to a key's crawl.
     pub(super) async fn extend(
         &self,
         caller: &ApiCaller,
@@ -142,14 +130,12 @@ impl Service {
         self.api.api_add_links(caller, (crawl, &standing()), None, &links(urls), false).await
     }
 
-    /// Returns a crawl's status, as the operator sees it.
     pub(super) async fn status(&self, crawl: i32) -> CrawlStatus {
         let all = self.database.owner.crawl_status(None).await.unwrap();
         all.into_iter().find(|status| status.crawl == crawl).unwrap()
     }
 
-    /// Records fetches as the lease's next checkpoint, as if each had come from a link. Returns the
-    /// crawls that have ended.
+    /// Records fetches as if each had come from a link. Returns the crawls that have ended.
     pub(super) async fn record(
         &self,
         lease: &SlotLease,
@@ -168,28 +154,25 @@ impl Service {
         self.database.record_checkpoint(&next).await
     }
 
-    /// Records captures of a crawl's URLs. Returns the crawls that have ended.
+    /// Returns the crawls that have ended.
     pub(super) async fn capture(&self, lease: &SlotLease, crawl: i32, urls: &[u64]) -> Vec<i32> {
         let rows = urls.iter().map(|url| fetch(crawl, number_of(*url), "ok")).collect();
         self.record(lease, crawl, rows).await
     }
 
-    /// Leases all slots and returns one of the leases. Starts an operator's crawl, because slots
-    /// are leased only while a crawl is open.
+    /// Slots are leased only while a crawl is open.
     pub(super) async fn lease(&self, worker: &str) -> SlotLease {
         self.database.owner.start_crawl(&new_crawl(None)).await.unwrap();
         self.database.lease_all_slots(worker).await.swap_remove(5)
     }
 
-    /// Makes the cached counts of all keys expire, so that the next call counts again.
     pub(super) async fn forget_counts(&self) {
         self.database
             .run("update everytab.api_usage set counted_at = counted_at - interval '6 s'")
             .await;
     }
 
-    /// Moves today's usage to yesterday. This locks key rows in order and before crawl rows, as
-    /// submissions do.
+    /// This locks key rows in order and before crawl rows, as submissions do.
     pub(super) async fn next_day(&self) {
         self.database
             .run(
@@ -205,7 +188,6 @@ impl Service {
             .await;
     }
 
-    /// Lets a key's bucket leak for this many seconds.
     pub(super) async fn leak(&self, caller: &ApiCaller, seconds: i64) {
         let sql = "update everytab.api_usage
                       set at = at - make_interval(secs => $2::double precision),

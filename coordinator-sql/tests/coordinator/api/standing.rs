@@ -1,5 +1,5 @@
-//! Tests a key's standing crawl. A new crawl replaces it each day, and also if a URL must be
-//! fetched again. A replaced crawl ends when it has no pending URLs.
+//! Tests a key's standing crawl, which a new crawl replaces each day, and also if a URL must be
+//! fetched again.
 
 use everytab_coordinator::{ApiAccepted, ApiCaller};
 use serde_json::json;
@@ -13,7 +13,6 @@ impl Service {
         self.api.api_submit(&standing(), &[again]).await.unwrap().remove(0).unwrap()
     }
 
-    /// Calls `open_crawls` often enough to maintain all crawls, as workers do.
     async fn tend(&self) {
         for _ in 0..20 {
             self.database.worker.open_crawls().await.unwrap();
@@ -40,7 +39,6 @@ async fn urls_of_a_day_share_a_crawl_and_keys_do_not() {
     assert!(status.name.starts_with("LIVE-2") && status.name.len() == 28, "{}", status.name);
     let shown = &status.id.simple().to_string()[..8];
     assert!(status.name.ends_with(shown), "{} {}", status.name, status.id);
-    // The standing crawl remains open although all its URLs are fetched.
     let lease = service.lease("a").await;
     assert!(service.capture(&lease, first, &[1, 2, 3, 4, 5, 6]).await.is_empty());
     service.tend().await;
@@ -66,13 +64,11 @@ async fn each_day_has_a_new_crawl_and_the_old_one_ends_with_its_last_url() {
     assert_eq!((status.ended_by.as_deref(), status.known, status.captured), (Some("empty"), 2, 2));
     service.tend().await;
     assert_eq!(service.status(new).await.state, "running");
-    // No crawl is created on days without a submission.
     for _ in 0..3 {
         service.next_day().await;
     }
     assert_ne!(service.submit(&caller, &[1]).await, [new]);
     assert_eq!(service.database.owner.crawl_status(None).await.unwrap().len(), 4);
-    // A crawl without pending URLs ends soon after it is replaced.
     service.capture(&lease, new, &[1, 5]).await;
     service.tend().await;
     assert_eq!(service.status(new).await.state, "ended");
@@ -84,10 +80,8 @@ async fn a_fetched_url_is_fetched_again_in_a_new_crawl() {
     let caller = service.caller(0).await;
     let lease = service.lease("a").await;
     let old = service.submit(&caller, &[1, 2]).await[0];
-    // The URL is still pending, so this does not need a new crawl.
     assert_eq!(service.submit_again(&caller, 1, 0).await.crawl, old);
     service.capture(&lease, old, &[1]).await;
-    // A recent capture is returned without a fetch, and does not count as a URL of the day.
     let urls = async || service.api.api_key(&caller).await.unwrap().urls_today;
     let before = urls().await;
     let answer = service.submit_again(&caller, 1, 3_600).await;
@@ -96,24 +90,20 @@ async fn a_fetched_url_is_fetched_again_in_a_new_crawl() {
     assert_eq!(capture.url.as_deref(), Some("https://example.com/1"));
     assert_eq!(urls().await, before);
     service.database.run("update everytab.fetches set at = at - interval '2 hours'").await;
-    // Without a maximum age, any capture in the standing crawl is returned.
     let asked = submission(&caller, 1);
     let settled = service.api.api_submit(&standing(), &[asked]).await.unwrap().remove(0).unwrap();
     assert_eq!((settled.crawl, settled.capture.is_some(), urls().await), (old, true, before));
     let again = service.submit_again(&caller, 1, 3_600).await;
     assert_eq!((again.capture, again.crawl == old), (None, false));
-    // Later URLs go to the new crawl, even if the old crawl already has them.
     assert_eq!(service.submit(&caller, &[2, 3]).await, [again.crawl; 2]);
     service.tend().await;
     let status = service.status(old).await;
     assert_eq!((status.state.as_str(), status.seeding, status.seeds), ("running", false, 3));
-    // Read the two remaining links: the link to 2, and the second link to 1.
     let mut rest = crate::frontier::holder::counts(old);
     (rest.known, rest.captured, rest.read) = (1, 1, 2);
     let mut last = crate::frontier::holder::checkpoint(&lease, 2);
     last.counts.push(rest);
     assert_eq!(service.database.record_checkpoint(&last).await, [old]);
-    // The newest capture is returned, even if it belongs to another crawl.
     service.capture(&lease, again.crawl, &[1]).await;
     assert_eq!(service.submit_again(&caller, 1, 60).await.capture.unwrap().crawl, again.crawl);
     let other = service.caller(1).await;
@@ -161,7 +151,6 @@ async fn the_number_of_replaced_crawls_that_are_still_open_is_limited() {
     for _ in 0..15 {
         service.capture(&lease, standing_crawl, &[1]).await;
         standing_crawl = service.submit_again(&caller, 1, 0).await.crawl;
-        // Submit a URL that is never fetched, so that the crawl remains open after it is replaced.
         assert_eq!(service.submit(&caller, &[2]).await, [standing_crawl]);
     }
     service.tend().await;
@@ -170,11 +159,9 @@ async fn the_number_of_replaced_crawls_that_are_still_open_is_limited() {
     again.max_age_s = Some(0);
     let refused = service.api.api_submit(&standing(), &[again.clone()]).await.unwrap().remove(0);
     assert_eq!(refused.unwrap_err().code, "throttled");
-    // On the next day no new crawl can be started, but submissions are still accepted.
     service.next_day().await;
     assert_eq!(service.submit(&caller, &[3]).await, [standing_crawl]);
     service.extend(&caller, None, &[4]).await.unwrap();
-    // After one crawl has ended, a new one can be started.
     let own = service.api.api_crawls(&caller, None, 100, None).await.unwrap();
     let first = own.last().unwrap().crawl;
     assert_eq!(service.capture(&lease, first, &[2]).await, [first]);

@@ -64,7 +64,6 @@ async fn a_rejected_submission_does_not_affect_the_others() {
     assert_eq!((crawl(3), crawl(0)), (own_number, crawl(10)));
     assert_eq!(answers[3].as_ref().unwrap().crawl_id, own.id);
     assert!(answers[9].as_ref().unwrap_err().detail["retry_after_s"].as_i64().unwrap() > 900);
-    // Each link is recorded and counted once, in its own crawl.
     let sql = "select crawl, convert_from(data, 'utf8') from everytab.links
                 where crawl not in (select crawl from everytab.crawls
                                      where id = any ($1) and crawl <> $2) and data <> '[90]'
@@ -88,7 +87,6 @@ async fn a_crawl_that_ends_during_the_submission_rejects_the_link() {
     let service = Service::new().await;
     let caller = service.caller(0).await;
     let (crawl, number) = service.start(&caller, &[1]).await.unwrap();
-    // The transaction that ends the crawl commits after the submission has started.
     let ends = service.database.session().await;
     ends.run("begin").await;
     query(
@@ -112,8 +110,7 @@ async fn a_crawl_that_ends_during_the_submission_rejects_the_link() {
     assert_eq!(service.database.value::<i64>(links, number).await, 1);
 }
 
-/// Submits groups with the keys in different orders, while checkpoints end the crawls and replaced
-/// crawls end. There must be no deadlock, and the sums must be exact.
+/// The keys are in different orders, while checkpoints end the crawls and replaced crawls end.
 #[tokio::test]
 async fn concurrent_groups_and_checkpoints_do_not_deadlock() {
     let service = Service::new().await;
@@ -140,7 +137,6 @@ async fn concurrent_groups_and_checkpoints_do_not_deadlock() {
     let lease = service.lease("a").await;
     for _ in 0..10 {
         for status in service.database.owner.crawl_status(None).await.unwrap() {
-            // Capture a URL as if the crawl had merged it from one of the submitted links.
             if status.state == "running" {
                 service
                     .capture(&lease, status.crawl, &[u64::from(status.read.unsigned_abs() as u32)])
@@ -172,8 +168,8 @@ async fn input_that_no_service_sends_is_an_error_and_not_a_rejection() {
     assert!(service.database.owner.crawl_status(None).await.unwrap().is_empty());
 }
 
-/// This used to fail: a session learns of new tables only when it locks one, so the second session
-/// did not see the new partition and created it again.
+/// A session learns of new tables only when it locks one. Without the lock, the second session
+/// would create the partition again.
 #[tokio::test]
 async fn two_keys_that_need_a_new_partition_concurrently_share_it() {
     let service = Service::new().await;

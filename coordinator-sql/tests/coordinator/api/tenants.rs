@@ -1,5 +1,4 @@
-//! Tests a key's settings for its own crawls: rates, robots overrides and schedules. Also tests
-//! that quotas pause crawls.
+//! Tests a key's settings for its own crawls, and that quotas pause crawls.
 
 use everytab_coordinator::{
     CrawlVerb, IdempotencyKey, NewApiKey, NewSchedule, RateChange, RobotsOverrideRow, ScheduleTimes,
@@ -21,7 +20,6 @@ pub(super) fn schedule(name: &str) -> NewSchedule {
     }
 }
 
-/// Returns a crawl's state, and who paused it.
 async fn standing_of(service: &Service, crawl: i32) -> (String, Option<String>) {
     service.database.worker.open_crawls().await.unwrap();
     let status = service.status(crawl).await;
@@ -48,7 +46,6 @@ async fn crawls_of_a_revoked_key_pause_permanently() {
     assert_eq!(standing_of(&service, of_other).await, running());
     let moved = service.database.owner.move_crawl(new.id, CrawlVerb::Resume).await.unwrap();
     assert_eq!(moved.unwrap().paused_by.as_deref(), Some("key_revoked"));
-    // Cancelling is still possible.
     let moved = service.database.owner.move_crawl(new.id, CrawlVerb::Cancel).await.unwrap();
     let moved = moved.unwrap();
     assert_eq!((moved.state.as_str(), moved.paused_by), ("ended", None));

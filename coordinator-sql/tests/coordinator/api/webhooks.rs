@@ -41,7 +41,6 @@ impl Service {
         all.into_iter().find(|one| one.id == id).unwrap()
     }
 
-    /// Records events for a webhook.
     async fn events(&self, id: Uuid, amount: i32) {
         let sql = format!(
             "insert into everytab.webhook_events (webhook, body)
@@ -54,7 +53,6 @@ impl Service {
         self.database.worker.lease_webhooks(100).await.unwrap()
     }
 
-    /// Leases the only due webhook and records this outcome for all events of the lease.
     async fn end_all(&self, outcome: &'static str, status: Option<i16>) -> WebhookRecorded {
         let lease = self.lease_hooks().await.pop().expect("a webhook is due");
         self.record_hook(&lease, outcome, status, None).await
@@ -73,7 +71,6 @@ impl Service {
         self.database.worker.record_webhook(lease, &tries, retry_after_s).await.unwrap()
     }
 
-    /// Moves all times of webhooks and events into the past by this much.
     async fn pass(&self, time: &str) {
         let sql = format!(
             "update everytab.webhooks set due_at = due_at - interval '{time}',
@@ -143,7 +140,6 @@ async fn events_are_recorded_in_the_transaction_for_the_webhooks_that_want_them(
         (&told[1]["data"]["state"], &told[1]["data"]["outcome"]),
         (&json!("failed"), &json!("http_5xx"))
     );
-    // No event is recorded for a checkpoint of a lost lease.
     let mut lost = checkpoint(&lease, 9);
     lost.fence.lease_number += 1;
     lost.counts.push(counts(crawl));
@@ -158,7 +154,6 @@ async fn events_are_recorded_in_the_transaction_for_the_webhooks_that_want_them(
     assert_eq!((&data["crawl"], &data["ended_by"]), (&json!(new.id), &json!("cancel")));
     assert_eq!((&data["name"], &data["captured"]), (&json!(new.name), &json!(5)));
     assert_eq!(service.bodies(others).await, Vec::<Value>::new());
-    // A fetch of an ended crawl is not recorded, so there is no event for it.
     let mut late = checkpoint(&lease, 2);
     late.counts.push(counts(crawl));
     late.fetches = vec![seed(7, "ok")];
@@ -212,7 +207,6 @@ async fn a_webhook_is_leased_to_one_worker_until_it_records_results_or_dies() {
     let again = service.lease_hooks().await;
     let next = again.iter().find(|lease| lease.id == one).unwrap();
     assert_eq!((&next.numbers, &next.event_ids), (&dead.numbers, &dead.event_ids));
-    // A worker that has lost the lease cannot record results.
     let lost = service.record_hook(&dead, "ok", Some(200), None).await;
     assert_eq!(lost.word, "lost");
     assert_eq!(service.hook_state(one).await.pending, 40);
@@ -230,15 +224,13 @@ async fn failed_events_are_retried_after_growing_pauses_one_event_at_a_time() {
     let id = service.hook(&caller, &ALL).await;
     service.events(id, 2).await;
     let mut pauses = Vec::new();
-    // The first attempt sends both events. After a failure, only the event with the oldest due time
-    // is sent.
+    // After a failure, only the event with the oldest due time is sent.
     for (attempt, expected) in [(0, 2), (1, 1), (2, 1)] {
         let lease = service.lease_hooks().await.pop().unwrap();
         assert_eq!(lease.numbers.len(), expected, "{attempt}");
         service.record_hook(&lease, "connect_refused", None, None).await;
         let (events, hook) = service.pauses().await;
         pauses.push(hook);
-        // The due times of the other events are still in the past.
         assert_eq!(events.iter().filter(|event| **event > 0.0).count(), expected, "{events:?}");
         service.pass("10 minutes").await;
     }
@@ -246,7 +238,6 @@ async fn failed_events_are_retried_after_growing_pauses_one_event_at_a_time() {
     assert!(pauses[0] < pauses[1] && pauses[1] <= pauses[2] && pauses[2] <= 300.0, "{pauses:?}");
     let state = service.hook_state(id).await;
     assert_eq!((state.failures, state.last_outcome.as_deref()), (4, Some("connect_refused")));
-    // After a success, all pending events are sent, even during their own pauses.
     let lease = service.lease_hooks().await.pop().unwrap();
     service.record_hook(&lease, "ok", Some(200), None).await;
     let lease = service.lease_hooks().await.pop().unwrap();
@@ -270,8 +261,7 @@ async fn retry_after_is_obeyed_for_at_most_an_hour() {
         assert!((least..most).contains(&hook) && events[0] >= least, "{asked}: {hook} {events:?}");
         service.pass("10 hours").await;
     }
-    // A lease that ends without attempts means that the worker had a local failure, so it does not
-    // count against the receiver.
+    // A lease that ends without attempts means that the worker had a local failure.
     let lease = service.lease_hooks().await.pop().unwrap();
     service.database.worker.record_webhook(&lease, &[], None).await.unwrap();
     assert_eq!(service.hook_state(id).await.failures, 3);
@@ -285,7 +275,6 @@ async fn an_event_is_dropped_after_a_day_and_a_webhook_that_only_fails_is_disabl
     let caller = service.caller(0).await;
     let id = service.hook(&caller, &ALL).await;
     service.events(id, 1).await;
-    // One event fails for a day, but the receiver accepts others. Only this event is dropped.
     service.end_all("http_5xx", Some(500)).await;
     service.pass("12 hours").await;
     service.end_all("http_5xx", Some(500)).await;
@@ -298,7 +287,6 @@ async fn an_event_is_dropped_after_a_day_and_a_webhook_that_only_fails_is_disabl
     assert_eq!((given_up.dropped, given_up.disabled_because), (1, None));
     let state = service.hook_state(id).await;
     assert_eq!((state.pending, state.dropped, state.disabled_at), (0, 1, None));
-    // If nothing is delivered for a day, the webhook is disabled.
     service.database.run("update everytab.webhooks set failures = 0, failing_since = null").await;
     for attempt in 1..=10 {
         service.events(id, 3).await;
@@ -312,7 +300,6 @@ async fn an_event_is_dropped_after_a_day_and_a_webhook_that_only_fails_is_disabl
     let state = service.hook_state(id).await;
     assert_eq!(state.disabled_because.as_deref(), Some("failing"));
     assert!(state.disabled_at.is_some() && state.pending == 0 && state.dropped >= 20, "{state:?}");
-    // No events are recorded for a disabled webhook.
     let (new, _) = service.start(&caller, &[1]).await.unwrap();
     service.api.api_move_crawl(&caller, new.id, CrawlVerb::Cancel).await.unwrap();
     assert_eq!(service.bodies(id).await, Vec::<Value>::new());

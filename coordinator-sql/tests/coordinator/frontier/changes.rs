@@ -12,7 +12,6 @@ async fn a_crawl_waits_for_added_seeds_but_they_do_not_reopen_it() {
     let leases = database.lease_all_slots("a").await;
     let rows = rows_of_links(crawl, &[2, 3], |_| 1, true);
     assert!(database.owner.add_links(crawl, &rows, false).await.unwrap());
-    // The first seed is read and captured. The added seeds are not read yet.
     let mut first = checkpoint(&leases[1], 1);
     let mut sums = counts(crawl);
     (sums.known, sums.captured, sums.read) = (1, 1, 1);
@@ -26,7 +25,6 @@ async fn a_crawl_waits_for_added_seeds_but_they_do_not_reopen_it() {
     second.counts = vec![sums];
     assert_eq!(database.record_checkpoint(&second).await, [crawl]);
     assert_eq!(database.ending(id).await, ("ended".into(), Some("empty".into()), true));
-    // An ended crawl accepts no seeds.
     assert!(!database.owner.add_links(crawl, &rows, false).await.unwrap());
     assert!(!database.owner.add_links(crawl, &[], true).await.unwrap());
 }

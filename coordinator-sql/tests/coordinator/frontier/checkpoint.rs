@@ -1,5 +1,5 @@
-//! Tests checkpoints: each has a number and is recorded once. It is rejected if its counts do
-//! not add up.
+//! Tests checkpoints: each has a number, is recorded once, and is rejected if its counts do not add
+//! up.
 
 use chrono::{Duration, Utc};
 use everytab_coordinator::{
@@ -60,10 +60,8 @@ async fn a_checkpoint_that_is_sent_twice_is_recorded_once() {
     let urls: Vec<&str> = fetched.iter().map(|fetch| fetch.url.as_str()).collect();
     assert_eq!(urls, ["https://example.com/1"]);
     assert_eq!(fetched[0].title.as_deref(), Some("a\u{fffd}b"));
-    // A checkpoint number that skips one is rejected as a caller's mistake.
     let error = database.worker.checkpoint_slot(&checkpoint(&leases[3], 3)).await.unwrap_err();
     assert_eq!(error.sqlstate(), Some("22023"));
-    // The slot's next holder loads the recorded chunks.
     let stored = database
         .worker
         .load_host_chunks(&[(3, crawl, HOST), (3, crawl, 8), (4, crawl, HOST)])
@@ -80,8 +78,8 @@ async fn a_checkpoint_that_is_sent_twice_is_recorded_once() {
     assert_eq!((sums.len(), sums[0].pending, sums[0].reserved), (1, 1, 0));
 }
 
-/// Lists the fetches after a position. Waits until at least `wanted` fetches are visible, because
-/// other tests' open transactions delay a running crawl's fetches.
+/// Waits until at least `wanted` fetches are visible, because other tests' open transactions delay
+/// a running crawl's fetches.
 async fn listed(
     database: &Database,
     id: Uuid,
@@ -97,7 +95,6 @@ async fn listed(
     .await
 }
 
-/// Two concurrent checkpoints may both be the first to name an archive.
 #[tokio::test]
 async fn an_archive_is_recorded_once_even_by_concurrent_checkpoints() {
     let database = Database::new().await;
@@ -113,7 +110,6 @@ async fn an_archive_is_recorded_once_even_by_concurrent_checkpoints() {
         one.fetches[1].body_object = Some("a".into());
         one
     };
-    // A third transaction has inserted two of the archives and is still open.
     let other = database.session().await;
     other.run("begin").await;
     let named = "insert into everytab.crawl_archives (crawl, object) values ($1, 'a'), ($1, 'b')";
@@ -219,7 +215,6 @@ async fn a_snapshot_replaces_the_chunks_before_it() {
     }
     let stored = database.worker.load_host_chunks(&[(3, crawl, HOST)]).await.unwrap();
     assert_eq!(stored.iter().map(|one| one.seq).collect::<Vec<_>>(), [3, 4]);
-    // The newest chunk determines whether the host is due.
     let due = Utc::now() + Duration::minutes(1);
     assert_eq!(database.worker.load_due_hosts(&[3], due, 10).await.unwrap().len(), 1);
     let mut idle = checkpoint(&leases[3], 5);
@@ -230,8 +225,7 @@ async fn a_snapshot_replaces_the_chunks_before_it() {
     assert_eq!(database.worker.load_due_hosts(&[3], due, 10).await.unwrap(), []);
 }
 
-/// A worker loads a limited number of due hosts. This list must not contain hosts without pending
-/// URLs, although an older chunk of such a host says that it is due.
+/// A worker loads a limited number of due hosts, which must not contain hosts without pending URLs.
 #[tokio::test]
 async fn finished_hosts_and_paused_crawls_do_not_hide_due_hosts() {
     let database = Database::new().await;
@@ -261,7 +255,6 @@ async fn finished_hosts_and_paused_crawls_do_not_hide_due_hosts() {
     assert_eq!(hosts, [(crawl, 19, 1), (crawl, 30, 1)]);
 }
 
-/// A checkpoint rewrites a host's due time only if it changes noticeably.
 #[tokio::test]
 async fn the_due_time_of_a_host_is_written_only_if_it_changes() {
     let database = Database::new().await;
@@ -299,7 +292,6 @@ async fn finished_hosts_and_hosts_of_an_ended_crawl_do_not_hide_due_hosts() {
     let (crawl, _) = database.start_crawl(None, &[1], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
     let mut number = 0;
-    // Hosts 10 and 11 have two chunks. According to the second chunk, they have no pending URLs.
     for (of, host, seq, pending) in [
         (ended, 1, 1, 1),
         (ended, 2, 1, 1),
@@ -350,7 +342,6 @@ async fn a_checkpoint_with_wrong_sums_is_rejected_as_a_whole() {
         one.fetches = vec![fetch(crawl, 1, "captured")];
         assert!(database.worker.checkpoint_slot(&one).await.is_err(), "{sums:?}");
     }
-    // A URL cannot be recorded twice.
     let mut twice = checkpoint(&leases[3], 1);
     twice.counts = vec![counts(crawl)];
     twice.fetches = vec![fetch(crawl, 1, "captured"), fetch(crawl, 1, "captured")];
@@ -384,7 +375,6 @@ async fn nothing_of_an_ended_crawl_is_recorded() {
         late.links = rows_of_links(crawl, &[9], |_| 200, false);
         late.chunks = vec![chunk(crawl, HOST, 1, 1, vec![0])];
         assert_eq!(database.record_checkpoint(&late).await, [crawl]);
-        // A repeated checkpoint gets the same reply as the first.
         assert_eq!(database.record_checkpoint(&late).await, [crawl]);
     }
     let status = database.owner.crawl_status(Some(id)).await.unwrap().pop().unwrap();

@@ -5,8 +5,7 @@ use serde_json::json;
 
 use crate::{frontier::holder::new_crawl, session::query, setup::Database};
 
-/// Creates a crawl with this many hosts due in slot 3, earlier than those of later crawls. A page
-/// limit is used up, and a large crawl without one is paused.
+/// A page limit is used up, and a large crawl without one is paused.
 async fn crawl_with_hosts(database: &Database, page_limit: Option<i64>, hosts: i32) -> i32 {
     let mut crawl = new_crawl(page_limit);
     crawl.settings = json!({ "scope": "any", "media": "none" });
@@ -35,8 +34,7 @@ async fn crawl_with_hosts(database: &Database, page_limit: Option<i64>, hosts: i
     number
 }
 
-/// Each call used to read all hosts of crawls that were paused or had no pages left, because these
-/// hosts are due earliest.
+/// The hosts of crawls that are paused or have no pages left are due earliest.
 #[tokio::test]
 async fn loading_due_hosts_does_not_read_paused_crawls_or_used_up_limits() {
     let database = Database::new().await;
@@ -60,7 +58,6 @@ async fn loading_due_hosts_does_not_read_paused_crawls_or_used_up_limits() {
     assert_eq!(due.rows::<(i32, i64)>(&session).await, [(running, 20), (also_running, 30)]);
 }
 
-/// The first crawl has more hosts, and they are due earlier.
 #[tokio::test]
 async fn each_crawl_has_its_share_of_the_loaded_hosts() {
     let database = Database::new().await;

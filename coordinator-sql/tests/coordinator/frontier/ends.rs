@@ -15,8 +15,6 @@ use crate::{
     setup::Database,
 };
 
-/// Adds (known, pending, captured, sent, read) to a crawl's sums in a slot, as a checkpoint does.
-/// Returns `open`, `ended` or `closed`.
 async fn count(session: &Session, slot: i32, crawl: i32, [k, p, c, s, r]: [i64; 5]) -> String {
     let sql = "select coordinator.count_in_slot($1::int::smallint, $2, $3, $4, $5, '{}', '{}',
                                                 '{}', '{}', $6, $7, 0, 0, 0)";
@@ -24,7 +22,6 @@ async fn count(session: &Session, slot: i32, crawl: i32, [k, p, c, s, r]: [i64; 
     call.value(session).await
 }
 
-/// Waits until `count` sessions are waiting for a lock.
 async fn until_waiting(database: &Database, count: i64) {
     let sql = "select count(*) from pg_stat_activity
                 where datname = current_database() and wait_event_type = 'Lock'
@@ -58,7 +55,6 @@ async fn an_unread_link_keeps_its_crawl_open() {
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1], |_| 1).await;
     let session = database.session().await;
-    // The page's link goes to another slot, which has not read it yet.
     assert_eq!(count(&session, 1, crawl, [1, 0, 1, 1, 1]).await, "open");
     assert_eq!(database.ending(id).await.0, "running");
     assert_eq!(count(&session, 2, crawl, [1, 1, 0, 0, 1]).await, "open");
@@ -76,7 +72,6 @@ async fn a_crawl_does_not_end_before_its_last_seeds() {
     assert_eq!(count(&session, 1, crawl, [1, 0, 1, 0, 1]).await, "open");
     assert!(database.owner.add_links(crawl, &[], true).await.unwrap());
     assert_eq!(database.ending(new.id).await, ("ended".into(), Some("empty".into()), true));
-    // A crawl without seeds ends immediately.
     let (_, id) = database.start_crawl(None, &[], |_| 1).await;
     assert_eq!(database.ending(id).await.0, "ended");
 }
@@ -97,7 +92,6 @@ async fn a_cancel_waits_for_a_checkpoint_and_counts_the_remaining_urls() {
     assert_eq!((status.known, status.captured, status.pending), (3, 1, 0));
     assert_eq!(status.left, json!({ "cancel": 2 }));
     assert_eq!(count(&session, 1, crawl, [1, 1, 0, 0, 0]).await, "closed");
-    // An ended crawl cannot be resumed.
     let resumed = database.owner.move_crawl(id, CrawlVerb::Resume).await.unwrap().unwrap();
     assert_eq!((resumed.state.as_str(), resumed.ended_by.as_deref()), ("ended", Some("cancel")));
     let nobody = uuid::Uuid::new_v4();
@@ -137,7 +131,6 @@ async fn time_and_bytes_end_a_crawl() {
     sums.stored_bytes = 1_000;
     stored.counts = vec![sums];
     database.record_checkpoint(&stored).await;
-    // Each call ends one crawl.
     for left in [1, 0] {
         assert_eq!(database.worker.open_crawls().await.unwrap().len(), left);
     }
@@ -171,7 +164,6 @@ async fn pages_are_reserved_before_they_are_fetched_and_returned_if_unused() {
     let (crawl, id) = database.start_crawl(Some(10), &[1, 2], |_| 3).await;
     let leases = database.lease_all_slots("a").await;
     let reserve = |wanted| database.worker.reserve_pages(leases[3].fence, crawl, wanted);
-    // The slot has no pending URLs yet.
     assert_eq!(reserve(100).await.unwrap(), Some(0));
     let mut first = checkpoint(&leases[3], 1);
     let mut sums = counts(crawl);
@@ -191,14 +183,13 @@ async fn pages_are_reserved_before_they_are_fetched_and_returned_if_unused() {
         due.iter().map(|host| host.slot).collect::<Vec<_>>()
     };
     assert_eq!(due().await, [3, 4]);
-    // A slot gets a fourth of its share of the remaining pages, but at least one page.
     let mut got = Vec::new();
     while let Some(pages @ 1..) = reserve(100).await.unwrap() {
         got.push(pages);
     }
     assert_eq!(got, [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
-    // Other slots cannot get a page, so their hosts are not listed. Otherwise they would be checked
-    // again and again.
+    // Other slots cannot get a page. If their hosts were listed, they would be checked again and
+    // again.
     assert_eq!(due().await, [3]);
     let mut second = checkpoint(&leases[3], 2);
     let mut sums = counts(crawl);
@@ -216,7 +207,7 @@ async fn pages_are_reserved_before_they_are_fetched_and_returned_if_unused() {
     assert_eq!(status.left, json!({ "limit": 49 }));
 }
 
-/// Listing crawls used to add up the sums of all slots in all crawls.
+/// Otherwise listing crawls would add up the sums of all slots in all crawls.
 #[tokio::test]
 async fn the_sums_of_an_ended_crawl_are_stored() {
     let database = Database::new().await;

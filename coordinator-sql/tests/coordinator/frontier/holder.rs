@@ -1,5 +1,5 @@
-//! Shared setup for the frontier tests: new crawls, and functions for each call by a slot's holder.
-//! Links and chunks are lists of numbers, because Postgres does not parse them.
+//! Shared setup for the frontier tests. Links and chunks are lists of numbers, because Postgres
+//! does not parse them.
 
 use chrono::Utc;
 use everytab_coordinator::{
@@ -24,7 +24,6 @@ pub(crate) fn new_crawl(page_limit: Option<i64>) -> NewCrawl {
     }
 }
 
-/// Returns rows of links to these numbers, with one row per group of slots.
 pub(crate) fn rows_of_links(
     crawl: i32,
     numbers: &[i32],
@@ -114,7 +113,6 @@ pub(crate) fn counts(crawl: i32) -> CrawlCounts {
     }
 }
 
-/// Returns an empty checkpoint for a lease.
 pub(crate) fn checkpoint(lease: &SlotLease, number: i64) -> Checkpoint {
     Checkpoint {
         fence: lease.fence,
@@ -130,7 +128,6 @@ pub(crate) fn checkpoint(lease: &SlotLease, number: i64) -> Checkpoint {
 }
 
 impl Database {
-    /// Starts a crawl and adds all its seeds.
     pub(crate) async fn start_crawl(
         &self,
         page_limit: Option<i64>,
@@ -144,14 +141,13 @@ impl Database {
         (crawl, new.id)
     }
 
-    /// Leases all slots to one worker. Returns the leases in the order of their slots.
     pub(crate) async fn lease_all_slots(&self, worker: &str) -> Vec<SlotLease> {
         let mut leases = self.worker.lease_slots(worker, 256).await.unwrap();
         leases.sort_by_key(|lease| lease.fence.slot);
         leases
     }
 
-    /// Records a checkpoint and returns the crawls that have ended. Panics if the lease is lost.
+    /// Returns the crawls that have ended. Panics if the lease is lost.
     pub(crate) async fn record_checkpoint(&self, checkpoint: &Checkpoint) -> Vec<i32> {
         match self.worker.checkpoint_slot(checkpoint).await.unwrap() {
             CheckpointResult::Recorded { ended } => ended,
@@ -169,7 +165,7 @@ impl Database {
         (status.state, status.ended_by, status.known == status.pending + ended)
     }
 
-    /// Makes a worker's slot leases expire. The next call by any worker frees these slots.
+    /// The next call by any worker frees these slots.
     pub(crate) async fn expire_slots(&self, worker: &str) {
         let sql = "update everytab.slots set lease_until = now() where holder = $1";
         crate::session::query(sql).bind(worker.to_owned()).execute(&self.pool).await;

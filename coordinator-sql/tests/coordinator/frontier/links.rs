@@ -10,11 +10,9 @@ pub(crate) fn slot_of(number: i32) -> i16 {
     i16::try_from(number % 256).unwrap()
 }
 
-/// A position before the first row.
 const START: &str = "0:0:-1";
 
-/// Reads both lanes up to one ceiling. Returns the ceiling and the unread numbers of the given
-/// slots.
+/// Reads both lanes up to one ceiling, and returns it with the unread numbers.
 pub(super) async fn read(
     database: &Database,
     cursors: &[(i16, LinkCursors)],
@@ -55,7 +53,6 @@ async fn links_that_commit_late_are_read_without_delaying_others() {
     let mine = [(5, at("1:1:")), (6, at("1:1:"))];
     let (before, numbers) = read(&database, &mine).await;
     assert_eq!(numbers, Vec::<i32>::new());
-    // Another crawl's links commit first, although their transaction started later.
     let (other, _) = database.start_crawl(None, &[6, 5 + 256], slot_of).await;
     assert!(other > crawl);
     let (ceiling, numbers) = read(&database, &[(5, at(&before)), (6, at(&before))]).await;
@@ -64,7 +61,6 @@ async fn links_that_commit_late_are_read_without_delaying_others() {
     let (last, numbers) = read(&database, &[(5, at(&ceiling)), (6, at(&ceiling))]).await;
     assert_eq!(numbers, [5]);
     assert_eq!(read(&database, &[(5, at(&last)), (6, at(&last))]).await.1, Vec::<i32>::new());
-    // A slot with an older cursor still gets the links that the other slot has already read.
     assert_eq!(read(&database, &[(5, at(&last)), (6, at("1:1:"))]).await.1, [6]);
 }
 
@@ -89,20 +85,16 @@ async fn many_rows_are_read_in_parts_below_one_ceiling() {
         }
         let Some(after) = unread.more_after else { break };
         from = Some((unread.ceiling, after));
-        // Links that commit during the pass are above its ceiling.
         let (_, _) = database.start_crawl(None, &[3], slot_of).await;
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (0..10).map(|number| number * 37).collect::<Vec<_>>());
 }
 
-/// A pass scans each row once, even if it takes many calls. This includes the rows that a call
-/// skips.
 #[tokio::test]
 async fn each_row_is_scanned_once() {
     let database = Database::new().await;
     let crawl = database.owner.start_crawl(&new_crawl(None)).await.unwrap();
-    // Half of the rows are for slots that do not read links in this test.
     let fill = "insert into everytab.links
                     (hour, crawl, slot_group, slot_mask, is_urgent, amount, data)
                 select coordinator.links_hour(), $1, n % 16, 1 << (n / 16 % 2), false, 1, '[0]'
@@ -130,8 +122,8 @@ async fn each_row_is_scanned_once() {
     assert!((3_200..3_300).contains(&looked_at), "{looked_at}");
 }
 
-/// If a plan step is disabled, Postgres adds a large cost to it and therefore compiles the plan
-/// (JIT). This took a tenth of a second per call, a third of a crawl's server time.
+/// Disabling a plan step adds a large cost, so that Postgres compiles the plan (JIT). This took a
+/// tenth of a second per call, a third of a crawl's server time.
 #[tokio::test]
 async fn functions_that_disable_sorting_also_disable_jit() {
     let database = Database::new().await;
@@ -164,7 +156,6 @@ async fn each_lane_is_read_with_its_own_cursor() {
     let (numbers, ceiling) = read(LinkLane::Urgent, none, none).await;
     assert_eq!(numbers, [261]);
     assert_eq!(read(LinkLane::Ordinary, none, none).await.0, [5]);
-    // Reading the urgent lane does not move the ordinary lane's cursor.
     assert_eq!(read(LinkLane::Ordinary, none, &ceiling).await.0, [5]);
     assert_eq!(read(LinkLane::Urgent, &ceiling, none).await.0, [261]);
     assert_eq!(read(LinkLane::Urgent, none, &ceiling).await.0, Vec::<i32>::new());
@@ -193,13 +184,11 @@ async fn partitions_are_dropped_when_every_slot_has_read_them() {
         read_all.urgent_cursor = (n > 0).then(|| ceiling.clone());
         database.record_checkpoint(&read_all).await;
     }
-    // One slot has not read its urgent links yet.
     assert_eq!(database.worker.drop_read_links().await.unwrap(), 0);
     let mut last = checkpoint(&leases[0], 2);
     last.urgent_cursor = Some(ceiling.clone());
     database.record_checkpoint(&last).await;
     assert_eq!(database.worker.drop_read_links().await.unwrap(), 1);
-    // The current hour's partition is not dropped.
     let left = "select count(*) from everytab.links where crawl = $1";
     assert_eq!(database.value::<i64>(left, crawl).await, 1);
 }

@@ -9,7 +9,6 @@ use uuid::Uuid;
 use super::holder::{checkpoint, counts, fetch};
 use crate::{session::query, setup::Database};
 
-/// Returns the numbers of all URLs that match a filter. Each call returns at most `limit`.
 async fn found(database: &Database, id: Uuid, filter: &FetchFilter, limit: i32) -> Vec<i32> {
     let (mut numbers, mut next) = (Vec::new(), Some(FetchPosition::default()));
     while let Some(after) = next {
@@ -60,7 +59,6 @@ async fn the_linking_page_is_listed_whether_or_not_its_fetch_is_recorded() {
     unknown.via = Some(Via::Recorded(99, 99));
     one.fetches = vec![seed, own, elsewhere, unrecorded, unknown];
     database.record_checkpoint(&one).await;
-    // The order of an ended crawl's fetches does not depend on other transactions.
     database.owner.move_crawl(id, everytab_coordinator::CrawlVerb::Cancel).await.unwrap();
     let all = FetchFilter::default();
     let page = database.owner.crawl_fetches(id, FetchPosition::default(), 9, &all).await.unwrap();
@@ -78,7 +76,6 @@ async fn fetches_are_found_by_outcome_host_and_status_without_reading_all_of_the
     let database = Database::new().await;
     let (crawl, id) = database.start_crawl(None, &[1], |_| 3).await;
     let session = database.session().await;
-    // Every 10,000th of the 120,000 fetches failed, and one host has 300 of them.
     let sql = "insert into everytab.fetches (crawl, host_hash, url_hash, url, at, depth, status,
                                              outcome, slot, lease_number)
                select $1, case when n % 400 = 0 then 1 else 2 end # (1::bigint << 63),

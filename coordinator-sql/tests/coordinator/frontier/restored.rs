@@ -1,5 +1,5 @@
-//! Tests a restored database. Its transaction IDs were assigned by another server, but each slot
-//! must still read each of its links once.
+//! Tests a restored database, whose transaction IDs another server assigned: each slot must still
+//! read each of its links once.
 
 use everytab_coordinator::{CheckpointResult, Contents};
 
@@ -38,7 +38,6 @@ async fn after_a_restore_each_slot_reads_its_unread_links_once() {
     database.run(OF_AN_OLDER_SERVER).await;
     assert!(health().await.is_of_another_server);
 
-    // Begin two epochs, as a restore that is interrupted and run again does.
     for epoch in 1..3 {
         assert_eq!(database.owner.begin_epoch().await.unwrap(), Some(epoch));
     }
@@ -52,7 +51,6 @@ async fn after_a_restore_each_slot_reads_its_unread_links_once() {
     assert_eq!(leases[6].cursors, leases[5].cursors);
     let (ceiling, numbers) = read(&database, &cursors).await;
     assert_eq!(numbers, [6, 40, 5 + 512, 5 + 768]);
-    // A new link is read once, and earlier links are not read again.
     let new = rows_of_links(crawl, &[5 + 1024], slot_of, false);
     database.owner.add_links(crawl, &new, true).await.unwrap();
     let slots = [5, 6, 40].map(|slot| (slot, at(&ceiling)));

@@ -37,7 +37,6 @@ async fn one(database: &Database, name: &str) -> ScheduleRow {
     all.into_iter().find(|row| row.name == name).unwrap()
 }
 
-/// Makes all schedules due, as if they had been due for this many hours.
 async fn pass(database: &Database, hours: i32) {
     let sql = "update everytab.schedules
                   set next_at = clock_timestamp() - make_interval(hours => $1) returning 1";
@@ -60,7 +59,6 @@ async fn a_schedule_starts_a_crawl_with_its_seeds_settings_and_ends() {
     pass(&database, 0).await;
     let open = database.worker.open_crawls().await.unwrap().pop().unwrap();
     assert_eq!((open.owner.as_str(), open.budget_left), ("somebody", Some(7)));
-    // The name has the format that `everytab_commoncrawl` creates and parses.
     let parts: Vec<&str> = open.name.split('-').collect();
     let is_time = parts[1].len() == 14 && parts[1].bytes().all(|byte| byte.is_ascii_digit());
     assert!(parts.len() == 3 && parts[0] == "LIVE" && is_time, "{}", open.name);
@@ -94,7 +92,6 @@ async fn a_call_skips_schedules_that_another_call_is_firing() {
     assert_eq!(fire(&b).await, 0, "the call must skip locked schedules");
     a.run("commit").await;
     assert_eq!(fire(&b).await, 0);
-    // If a transaction is rolled back, the schedules remain due.
     pass(&database, 1).await;
     for id in database.worker.open_crawls().await.unwrap().iter().map(|crawl| crawl.id) {
         database.owner.move_crawl(id, CrawlVerb::Cancel).await.unwrap();
@@ -145,7 +142,6 @@ async fn missed_times_fire_once_and_a_running_crawl_delays_the_next() {
         assert_eq!((row.fired, row.skipped), (1, skipped));
         assert!(row.next_at > Utc::now());
     }
-    // A paused crawl has not ended.
     database.owner.move_crawl(open[0].id, CrawlVerb::Pause).await.unwrap();
     pass(&database, 1).await;
     assert_eq!(database.worker.open_crawls().await.unwrap().len(), 1);
@@ -255,7 +251,6 @@ async fn the_next_time_matches_the_model_in_utc() {
         let anchor = at(anchor_s);
         let mut after = at(after_s);
         if is_edge {
-            // Start exactly at a scheduled time. The result must be the next one.
             after = next_time(times, anchor, after);
         }
         let (every_s, at_s, weekdays) = match times {

@@ -31,7 +31,6 @@ async fn each_worker_gets_its_share_and_released_slots() {
     database.start_crawl(None, &[1], |_| 3).await;
     let first = database.lease_all_slots("a").await;
     let fences: Vec<SlotFence> = first.iter().map(|lease| lease.fence).collect();
-    // The second worker's calls show that it is alive, so the first worker's share becomes smaller.
     assert!(database.lease_all_slots("b").await.is_empty());
     let renewal = database.worker.renew_slots("b", &[]).await.unwrap();
     assert_eq!((renewal.held.len(), renewal.live_workers, renewal.share), (0, 2, 128));
@@ -39,7 +38,6 @@ async fn each_worker_gets_its_share_and_released_slots() {
     assert_eq!((renewal.held.len(), renewal.live_workers, renewal.share), (256, 2, 128));
     database.worker.release_slots("a", &fences[..200], false).await.unwrap();
     assert_eq!(database.lease_all_slots("b").await.len(), 128);
-    // The remaining slots go to the worker that holds fewer than its share.
     assert_eq!(database.lease_all_slots("a").await.len(), 72);
     assert_eq!(database.lease_all_slots("b").await.len(), 0);
 }
@@ -75,14 +73,11 @@ async fn a_lost_slot_lease_records_nothing_and_the_next_has_a_higher_number() {
     assert_eq!(database.worker.reserve_pages(fences[3], 1, 5).await.unwrap(), None);
     assert!(database.worker.renew_slots("a", &fences).await.unwrap().held.is_empty());
     assert!(database.worker.release_slots("a", &fences, false).await.unwrap().is_empty());
-    // A token does not fit another slot.
     let forged = SlotFence { slot: 4, ..found[3].fence };
     assert!(database.worker.renew_slots("b", &[forged]).await.unwrap().held.is_empty());
-    // A checkpoint resets the slot's deaths.
     database.record_checkpoint(&checkpoint(&found[3], 1)).await;
     database.expire_slots("b").await;
     database.run("delete from everytab.workers").await;
-    // All other slots have had two deaths, so they are leased in small groups.
     let again = database.lease_all_slots("c").await;
     assert_eq!(again.iter().map(|lease| lease.deaths).collect::<Vec<_>>(), [2; 16]);
     let deaths = "select deaths from everytab.slots where slot = 3";
@@ -97,10 +92,8 @@ async fn a_slot_that_kills_its_holders_is_leased_alone_and_then_isolated() {
     let suspect = database.lease_all_slots("a").await;
     assert_eq!(suspect.iter().map(|lease| lease.fence.slot).collect::<Vec<_>>(), [9]);
     assert!(!suspect[0].is_isolated);
-    // The suspect slot's holder gets no other slots. Another worker gets its share.
     assert!(database.lease_all_slots("a").await.is_empty());
     assert_eq!(database.lease_all_slots("b").await.len(), 128);
-    // The next holder already has other slots, but none of them has deaths.
     database.expire_slots("a").await;
     let suspect = database.lease_all_slots("b").await;
     assert_eq!((suspect[0].fence.slot, suspect[0].deaths, suspect[0].is_isolated), (9, 3, true));
@@ -128,8 +121,7 @@ async fn slots_that_killed_their_holders_are_leased_in_small_groups_and_then_alo
             database.record_checkpoint(&checkpoint(&lease, 1)).await;
         }
     }
-    // The other slots are leased together. Slot 20 has had a death, so it needs a checkpoint before
-    // the worker gets the next suspect.
+    // Slot 20 has had a death, so it needs a checkpoint before the worker gets the next suspect.
     let others = database.lease_all_slots("a").await;
     assert_eq!(others.len(), 256 - 22);
     database.worker.release_slots("a", &[others[0].fence], false).await.unwrap();

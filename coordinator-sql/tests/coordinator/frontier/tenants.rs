@@ -37,7 +37,6 @@ async fn open_crawls_include_the_rates_of_their_owner_and_their_own() {
     assert_eq!((found.rate, found.owner_rate), (None, Some(2.5)));
     let found = open(&database, other).await;
     assert_eq!((found.rate, found.owner_rate, found.owner_min_delay_ms), (None, None, None));
-    // An owner cannot change another owner's crawl, but the operator can change any.
     assert!(!set(Some("a"), Some(other_id), RateChange::Rate(Some(1.0))).await);
     assert!(set(None, Some(other_id), RateChange::MinDelay(Some(5))).await);
     assert_eq!(open(&database, other).await.min_delay_ms, Some(5));

@@ -1,11 +1,9 @@
-//! Random test of the crawl tables. Several workers crawl graphs of numbered pages concurrently.
-//! They die, freeze and continue with slots they have lost, send checkpoints twice, and stop
-//! reading links halfway. Meanwhile crawls are cancelled and seeds commit late.
+//! Random test of the crawl tables: each crawl must record exactly its graph's pages, each once,
+//! its sums must always add up, and no call may fail, for example with a deadlock.
 //!
-//! The test checks that each crawl records exactly its graph's pages, each once, that its sums
-//! always add up, and that no call fails, for example with a deadlock.
-//!
-//! `WALK_CRAWLS` sets the number of crawls.
+//! Several workers crawl graphs of numbered pages concurrently. They die, freeze and continue with
+//! slots they have lost, send checkpoints twice, and stop reading links halfway. `WALK_CRAWLS` sets
+//! the number of crawls.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -28,19 +26,18 @@ use super::holder::{checkpoint, chunk, counts, fetch, new_crawl, numbers_in, row
 use crate::{session::query, setup::Database};
 
 const WORKERS: u64 = 5;
-/// Maximum number of worker deaths. A slot whose holders die repeatedly is leased alone, so with
-/// more deaths this test takes minutes on a busy computer.
+/// A slot whose holders die repeatedly is leased alone, so with more deaths this test takes minutes
+/// on a busy computer.
 const MAX_DEATHS: u64 = 12;
-/// URLs per crawl. All of them are reachable from the first.
 const URLS: i32 = 150;
-/// Number of slots that contain URLs. It is small so that several workers often compete for a slot.
+/// Number of slots that contain URLs, small so that several workers often compete for a slot.
 const SLOTS: i32 = 48;
 
 fn slot_of(number: i32) -> i16 {
     i16::try_from(number * 5 % SLOTS * 3 % 256).unwrap()
 }
 
-/// Returns true for every ninth page. Its links are also reachable from other pages.
+/// The links of failing pages are also reachable from other pages.
 fn fails(number: i32) -> bool {
     number % 9 == 8
 }
@@ -50,14 +47,12 @@ fn links_of(number: i32) -> Vec<i32> {
     next.into_iter().filter(|next| *next < URLS).collect()
 }
 
-/// A worker's copy of a crawl's state in one slot.
 #[derive(Debug, Clone, Default)]
 struct Known {
     pending: BTreeSet<i32>,
     answered: BTreeSet<i32>,
     reserved: i64,
     seq: i32,
-    /// Counts to add in the next checkpoint.
     sums: CrawlCounts,
     fetched: Vec<i32>,
 }
@@ -75,7 +70,6 @@ struct Held {
     crawls: HashMap<i32, Known>,
 }
 
-/// State that all workers of the test share.
 #[derive(Default)]
 struct Walk {
     done: AtomicBool,
@@ -120,8 +114,6 @@ impl Worker {
         }
     }
 
-    /// Reads and merges one lane's links for all leased slots. Returns the ceiling, or `None` if
-    /// the worker stopped before reaching it.
     async fn read(&mut self, lane: LinkLane) -> Option<String> {
         let cursors: Vec<(i16, LinkCursors)> = self
             .held
@@ -153,8 +145,6 @@ impl Worker {
             }
             let Some(after) = unread.more_after else { break unread.ceiling };
             if self.draw(8) == 0 {
-                // Stop halfway. The cursor does not move, so the merged links are read a second
-                // time later.
                 return None;
             }
             from = Some((unread.ceiling, after));
@@ -166,7 +156,6 @@ impl Worker {
         Some(ceiling)
     }
 
-    /// Fetches some pending URLs of a slot. Returns the links found, by crawl.
     async fn ask(&mut self, slot: i16) -> Vec<(i32, Vec<i32>)> {
         let mut found = Vec::new();
         let most = usize::try_from(1 + self.draw(6)).unwrap();
@@ -208,7 +197,6 @@ impl Worker {
         found
     }
 
-    /// Builds the next checkpoint of a slot.
     fn collect(
         &mut self,
         slot: i16,
@@ -258,7 +246,6 @@ impl Worker {
             return;
         };
         if self.draw(5) == 0 {
-            // Repeat the checkpoint, as if the reply had been lost.
             self.walk.repeats.fetch_add(1, Ordering::Relaxed);
             let again = self.client.checkpoint_slot(all).await.unwrap();
             let CheckpointResult::Recorded { ended: again } = again else {
@@ -270,7 +257,6 @@ impl Worker {
         self.held.get_mut(&slot).unwrap().crawls.retain(|crawl, _| !ended.contains(crawl));
     }
 
-    /// Runs one round of leasing, reading links, fetching and recording for all leased slots.
     async fn round(&mut self) {
         self.lease().await;
         let fences: Vec<_> = self.held.values().map(|held| held.lease.fence).collect();
@@ -314,8 +300,8 @@ impl Worker {
         }
     }
 
-    /// Expires the worker's leases. The worker then either restarts under a new name, or continues
-    /// after a pause as if it had been frozen.
+    /// The worker either restarts under a new name, or continues after a pause as if it had been
+    /// frozen.
     async fn die(&mut self) {
         self.walk.deaths.fetch_add(1, Ordering::Relaxed);
         self.database.expire_slots(&self.name).await;
@@ -338,7 +324,6 @@ async fn work(mut worker: Worker) {
     worker.client.close().await;
 }
 
-/// Submits a crawl's seed in a transaction that commits late.
 async fn submit_late(database: Arc<Database>, crawl: i32) {
     let session = database.session().await;
     session.run("begin").await;
@@ -361,7 +346,6 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().map_or(default, |text| text.parse().unwrap())
 }
 
-/// Checks the final state of each crawl, given by its ID, name and page limit.
 async fn check_ends(database: &Database, crawls: &[(i32, Uuid, Option<i64>)], cancelled: Uuid) {
     let reachable = i64::from(URLS);
     let failing = i64::try_from((0..URLS).filter(|number| fails(*number)).count()).unwrap();
@@ -415,7 +399,6 @@ async fn every_crawl_records_exactly_the_pages_of_its_graph() {
     let cancelled = crawls[2].1;
     let mut wait = LongWait::new();
     for round in 0.. {
-        // Fail the test if a worker's call has failed.
         while let Some(ended) = tasks.try_join_next() {
             ended.unwrap();
         }
