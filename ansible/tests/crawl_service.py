@@ -295,7 +295,7 @@ def is_forgotten(service, key, url, before):
 
 def operate(service, key, url):
     book = service.book
-    book.perform("Crawls that start again, and stricter manners", by_hand=True)
+    book.perform("Scheduled crawls, and stricter robots.txt rules", by_hand=True)
     service.apply("More and fewer crawlers")
     host = next(name for name in service.hosts if name not in url)
     book.instead |= {"https://www.their.site/a-page": url, "www.their.site": host, "their.site": host,

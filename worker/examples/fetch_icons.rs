@@ -1,12 +1,10 @@
-//! Fetches a list of icon URLs like an icon job, and prints the resources used.
-//!
-//! The program runs the product's fetcher over shards. Hosts are sorted by the hash of their names,
-//! and bodies are checked, hashed and spooled to disk. The next shard starts when permits are free,
-//! and each shard ends with its later pass. Unlike an icon job, this program uses neither Postgres
-//! nor the archive. It does not request robots.txt and has no limit per address, because the
-//! programs with which we compare it have neither.
+//! Fetches a list of icon URLs like icon jobs, and prints the resources used.
 //!
 //!     fetch_icons LIST.txt [name=value ...]
+//!
+//! Unlike an icon job, this program uses neither Postgres nor the archive. It requests no
+//! robots.txt and has no limit per address, because the programs with which we compare it have
+//! neither.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -29,9 +27,9 @@ use url::Url;
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Hosts of a shard, as in a scan.
+/// Hosts per shard, as in a scan.
 const SHARD_HOSTS: usize = 1_200;
-/// Pause between two samples of the permits in use, and between two checks for a free permit.
+/// Pause between two samples, and between two checks for a free permit.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
 
 struct Options {
@@ -40,10 +38,10 @@ struct Options {
     threads: usize,
     spool: String,
     later_pass: bool,
-    /// Sign the requests, with a key made now.
+    /// Whether to sign the requests, with a new key.
     signed: bool,
     body_budget_bytes: Option<usize>,
-    /// Repeat the list for this many minutes.
+    /// Minutes in which to repeat the list.
     minutes: Option<u64>,
 }
 
@@ -131,8 +129,8 @@ async fn fetch(options: Options) -> Result<(), AnyError> {
         tokio::select! {
             Some(done) = running.join_next() => match done? {
                 Ok(shard) => totals.add(&shard),
-                // The servers were unreachable for a moment. The shard runs again in the next
-                // repetition.
+                // The servers were briefly unreachable. The next repetition fetches this shard
+                // again.
                 Err(_) if until.is_some() => totals.void += 1,
                 Err(error) => return Err(error),
             },
@@ -162,8 +160,7 @@ fn settings(options: &Options) -> FetchSettings {
     }
 }
 
-/// Groups the URLs by host, sorts the hosts by the hash of their names, and splits them into
-/// shards.
+/// Splits the URLs into shards, after sorting the hosts by the hash of their names.
 fn shards(list: &str) -> Result<Vec<Vec<HostCandidates>>, AnyError> {
     let mut hosts: HashMap<String, Vec<String>> = HashMap::new();
     for line in list.lines().filter(|line| !line.is_empty()) {
@@ -189,7 +186,6 @@ fn shards(list: &str) -> Result<Vec<Vec<HostCandidates>>, AnyError> {
     Ok(hosts.chunks(SHARD_HOSTS).map(<[HostCandidates]>::to_vec).collect())
 }
 
-/// Sampled usage: the number of samples, the sum of permits in use, and the most open files.
 #[derive(Default)]
 struct Usage {
     samples: AtomicU64,
@@ -202,7 +198,7 @@ async fn sample(fetcher: Fetcher, usage: Arc<Usage>) {
         tokio::time::sleep(SAMPLE_INTERVAL).await;
         let samples = usage.samples.fetch_add(1, Ordering::Relaxed);
         usage.permits.fetch_add(fetcher.in_flight().requests as u64, Ordering::Relaxed);
-        // Counting files takes time, so it is done once a second.
+        // Counting files takes time, so do it once a second.
         if samples.is_multiple_of(20) {
             let files = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
             usage.most_files.fetch_max(files as u64, Ordering::Relaxed);
@@ -210,7 +206,7 @@ async fn sample(fetcher: Fetcher, usage: Arc<Usage>) {
     }
 }
 
-/// Number of samples in ten minutes, after which caches are full and growth is checked.
+/// Samples of ten minutes, after which caches are full.
 const MIN_SAMPLES_JUDGED: usize = 60;
 
 /// Memory, open files and tasks of the process, sampled every ten seconds.
@@ -243,8 +239,8 @@ impl ResourceSamples {
         Ok(())
     }
 
-    /// Compares the maxima of the last third of the samples with those of the second third, because
-    /// caches fill during the first third.
+    /// Compares the last third of the samples with the second one, because caches fill in the
+    /// first.
     ///
     /// # Errors
     /// Returns an error if a maximum grew by more than a fifth.
@@ -284,7 +280,7 @@ impl Totals {
         self.retried += shard.retried;
         self.bytes += shard.bytes_downloaded;
         for (name, amount) in everytab_jobs::icon::counts_by_name(&shard.counts) {
-            // The name of such a count ends in a maximum.
+            // These names end in a maximum, which must not be added.
             let (name, value) = match name.rsplit_once('_') {
                 Some((most, value)) if most.starts_with("at_once_per") => {
                     (most, value.parse().ok())
@@ -321,8 +317,7 @@ impl Totals {
     }
 }
 
-/// User and system time of this process so far, in seconds (proc(5): fields 14 and 15, in ticks of
-/// 10 ms).
+/// User and system time of this process in seconds. proc(5): fields 14 and 15, in ticks of 10 ms.
 fn cpu_seconds() -> Result<f64, AnyError> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let (_, after_name) = stat.rsplit_once(')').ok_or("/proc/self/stat")?;
@@ -335,7 +330,7 @@ fn cpu_seconds() -> Result<f64, AnyError> {
     Ok(ticks as f64 / 100.0)
 }
 
-/// A size in /proc/self/status, in KiB.
+/// Reads a size in KiB from /proc/self/status.
 fn memory_kib(name: &str) -> Result<u64, AnyError> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such line")?;

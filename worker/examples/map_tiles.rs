@@ -1,12 +1,11 @@
-//! Draws the map of ICONS icons with the code of the jobs: it writes parts as `bundle-shard` jobs
-//! do, draws tiles and orders as `map` jobs do, and joins the coarse levels as `publish` does.
+//! Draws the map of ICONS icons with the code of the jobs, and prints files, bytes, seconds and
+//! peak memory.
 //!
 //!     map_tiles ICONS FOLDER [CORPUS]
 //!
-//! The icons are those of the small internet, or, with CORPUS, the recorded ones below
-//! CORPUS/icons, again and again in another order. Every tab has one. The hosts have about as many
-//! names in each top-level domain as the web, and one in 30 has a rank. Prints files and bytes of
-//! each level, bytes an icon, seconds and peak memory. Leaves the site in FOLDER/site.
+//! The icons are those of the small internet, or the recorded ones below CORPUS/icons in random
+//! order. The hosts' top-level domains are distributed as in the web. The site remains in
+//! FOLDER/site.
 
 use std::{
     collections::BTreeMap,
@@ -33,18 +32,18 @@ use everytab_storage::{PutOptions, Store, StoreSettings};
 use everytab_testbed::{Dice, drawn_icon};
 use uuid::Uuid;
 
-/// Hosts and bundles of a shard, as in a scan.
+/// Hosts per shard, as in a scan.
 const HOSTS_PER_SHARD: usize = 1_200;
 const BUNDLES_PER_SHARD: usize = 10;
-/// Tabs of the fullest bundle of 30 million hosts, which sets the grid (record 0049). The bundles
-/// drawn here have the mean, 120.
+/// Tabs in the fullest bundle of 30 million hosts, which determines the grid
+/// (docs/decisions/0049-tiles-of-the-map.md). The bundles drawn here have the mean, 120.
 const TABS_OF_THE_FULLEST_BUNDLE: u32 = 136;
-/// The generated icons, by their sizes. They are drawn at the size of a tab's icon, and not
-/// converted to one, which takes most of the time and keeps their pixels.
+/// Names of generated icons. Their sizes need no conversion to a tab icon, which would take most of
+/// the time.
 const NAMES: [&str; 3] = ["/icon-16.png", "/icon-32.png", "/icon-32.png"];
 
-/// The shares of top-level domains in a crawl, in percent. The rest is divided among
-/// [`SMALL_DOMAINS`], each with half the tabs of the one before, down to a few.
+/// Top-level domains and their share of a crawl in percent. The rest is in [`SMALL_DOMAINS`]
+/// others.
 const DOMAINS: [(&str, u64); 12] = [
     ("com", 44),
     ("org", 6),
@@ -59,12 +58,11 @@ const DOMAINS: [(&str, u64); 12] = [
     ("br", 2),
     ("pl", 2),
 ];
-/// Number of further top-level domains.
+/// Number of other top-level domains.
 const SMALL_DOMAINS: u64 = 1_000;
-/// One of this many hosts has a rank.
+/// One in this many hosts has a rank.
 const HOSTS_A_RANK: usize = 30;
 
-/// Where icons come from.
 enum Icons {
     Generated,
     Recorded(Vec<Thumbnail>),
@@ -128,7 +126,6 @@ async fn write_parts(
     Ok(shards)
 }
 
-/// Returns a host's name.
 fn host_name(number: usize) -> String {
     let mut dice = Dice::numbered(7, "domain of the map", number as u64);
     let mut percent = dice.below(100);
@@ -138,12 +135,11 @@ fn host_name(number: usize) -> String {
             None => return format!("host-{number}.{domain}"),
         }
     }
-    // The quotient of two even chances makes few domains common and most rare.
+    // The quotient makes few domains common and most rare.
     let rare = SMALL_DOMAINS / (1 + dice.below(SMALL_DOMAINS));
     format!("host-{number}.rare{}", if rare < 20 { rare } else { dice.below(SMALL_DOMAINS) })
 }
 
-/// Writes the shards' search parts.
 async fn write_names(archive: &dyn Store, count: usize) -> Result<(), Box<dyn Error>> {
     for shard in 0..count.div_ceil(HOSTS_PER_SHARD) {
         let first = shard * HOSTS_PER_SHARD;
@@ -162,7 +158,7 @@ async fn write_names(archive: &dyn Store, count: usize) -> Result<(), Box<dyn Er
     Ok(())
 }
 
-/// Files and bytes of an order, by level; the last are the places and the index.
+/// Returns an order's files and bytes by level. Files without a level are separate entries.
 fn of_order(folder: &Path) -> Result<BTreeMap<String, (u64, u64)>, Box<dyn Error>> {
     let mut all: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for entry in std::fs::read_dir(folder)? {
@@ -217,12 +213,11 @@ async fn put_part(
     Ok(archive.put(&key, bytes.into(), PutOptions::default()).await?)
 }
 
-/// Files and bytes of each level below a directory.
 fn levels(folder: &Path) -> Result<BTreeMap<u32, (u64, u64)>, Box<dyn Error>> {
     let mut levels = BTreeMap::new();
     for level in std::fs::read_dir(folder)? {
         let level = level?;
-        // The others are the folders of orders.
+        // The other directories contain orders.
         let Ok(number) = level.file_name().to_string_lossy().parse() else { continue };
         let (files, bytes): &mut (u64, u64) = levels.entry(number).or_default();
         for file in std::fs::read_dir(level.path())? {
@@ -233,7 +228,7 @@ fn levels(folder: &Path) -> Result<BTreeMap<u32, (u64, u64)>, Box<dyn Error>> {
     Ok(levels)
 }
 
-/// Peak memory of this process in MiB (proc(5)).
+/// Returns this process's peak memory in MiB (proc(5)).
 fn peak_memory() -> Result<u64, Box<dyn Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

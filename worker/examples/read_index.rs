@@ -1,9 +1,9 @@
-//! Times reading a columnar index file the way index jobs do: `scripts/bench/index.sh` runs it.
+//! Reads a columnar index file like index jobs, for `scripts/bench/index.sh`.
 //!
-//!     read_index STORE FILE [TIMES]    TIMES concurrent readers of one file, each as a job
+//!     read_index STORE FILE [TIMES]    TIMES concurrent readers of one file
 //!
 //! Prints rows, captures, wall seconds, bytes read, bytes of the files, and ranges read.
-// A measuring program reads files and a clock, and must stop at a broken file.
+// A benchmark reads files and a clock, and must stop at a broken file.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::time::Instant;

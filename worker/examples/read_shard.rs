@@ -1,12 +1,12 @@
-//! Times how a warc job reads pages from a store into rows: `scripts/bench/warc.sh` runs it.
+//! Reads pages from a store into rows like warc jobs, for `scripts/bench/warc.sh`.
 //!
 //!     read_shard serve LIST CORPUS [https]      an S3 endpoint for ranges, in memory, on loopback
-//!     read_shard read LIST CORPUS STORE REPEAT  the list's pages as two jobs read them
+//!     read_shard read LIST CORPUS STORE REPEAT  reads the list's pages as two jobs would
 //!
-//! `serve` prints its address, and with https writes its certificate to `LIST.pem`. It sends the
-//! headers that S3 sends, but checks no signature and keeps all files in memory, so that it costs
-//! little beside the reader that is measured. It ends when its standard input is closed.
-// A measuring program reads files and a clock, and must stop at a broken list.
+//! `serve` prints its address, and with https writes its certificate to `LIST.pem`. It checks no
+//! signature and keeps all files in memory, so that it costs little compared with the reader. It
+//! exits when its standard input is closed.
+// A benchmark reads files and a clock, and must stop at a broken list.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used)]
 
 use std::{
@@ -28,7 +28,7 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-/// Linux counts processor time in hundredths of a second.
+/// Clock ticks per second in /proc.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 #[tokio::main]
@@ -48,7 +48,7 @@ async fn main() {
     }
 }
 
-/// The lines of a list as hosts. Paths of WARC files are relative to the corpus.
+/// Parses the list. Its paths of WARC files are below the corpus.
 fn hosts(list: &str, corpus: &str) -> Vec<WarcHost> {
     let list = std::fs::read_to_string(list).unwrap();
     let lines = list.lines().enumerate();
@@ -69,8 +69,7 @@ fn hosts(list: &str, corpus: &str) -> Vec<WarcHost> {
     lines.map(host).collect()
 }
 
-/// Reads the list `repeat` times, each time as two concurrent jobs, and prints wall time, processor
-/// time and counts.
+/// Reads the list `repeat` times, each time as two concurrent jobs.
 async fn read(list: &str, corpus: &str, store: &str, repeat: &str) {
     let store = everytab_storage::open(store, &StoreSettings::default()).await.unwrap();
     let source = RecordSource { store, crawl: "none".to_owned() };
@@ -98,16 +97,16 @@ async fn read(list: &str, corpus: &str, store: &str, repeat: &str) {
     println!("{seconds:.3} {cpu:.3} {pages} titles={titles} without_page={without_page}");
 }
 
-/// User and system time of this process, in seconds.
+/// Returns this process's user and system time in seconds.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let (_, fields) = stat.rsplit_once(')').unwrap();
-    // Fields 14 and 15 of proc_pid_stat(5); the name is the second.
+    // Fields 14 and 15 of proc_pid_stat(5). The name is field 2.
     let ticks = fields.split_whitespace().skip(11).take(2);
     ticks.map(|ticks| ticks.parse::<f64>().unwrap()).sum::<f64>() / TICKS_PER_SECOND
 }
 
-/// Settings of a TLS server with a new certificate, which is written to `LIST.pem`.
+/// Creates a certificate for a TLS server, and writes it to `LIST.pem`.
 fn certificate(list: &str) -> TlsAcceptor {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     std::fs::write(format!("{list}.pem"), made.cert.pem()).unwrap();

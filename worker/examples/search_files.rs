@@ -1,12 +1,11 @@
-//! Makes the search files of NAMES generated hostnames with the code of the jobs: it writes parts
-//! as `bundle-shard` jobs do, and merges them as `search` jobs do.
+//! Writes the search files of NAMES generated hostnames with the code of the jobs, and prints
+//! seconds, counts and peak memory.
 //!
 //!     search_files NAMES FOLDER [TOP]
 //!
-//! TOP is a JSON array of objects with a `rootDomain`: hosts that are among the names, and have the
-//! best ranks. Up to a million names have a rank and a title. Prints wall seconds, processor
-//! seconds, counts and peak memory. Leaves the site in FOLDER/site, and in FOLDER/names.txt a plain
-//! list of all names, with rank and title of those that have a rank.
+//! TOP is a JSON array of objects with a `rootDomain`, the names with the best ranks. The site
+//! remains in FOLDER/site, and FOLDER/names.txt lists all names, with rank and title if they have a
+//! rank.
 
 use std::{
     error::Error,
@@ -31,9 +30,9 @@ use everytab_storage::{PutOptions, Store, StoreSettings};
 use everytab_testbed::Dice;
 use uuid::Uuid;
 
-/// Hosts of a shard, as in a scan.
+/// Hosts per shard, as in a scan.
 const HOSTS_PER_SHARD: u64 = 1_200;
-/// Public suffixes, each with its share of a crawl's home pages in a thousand.
+/// Public suffixes, and their shares of a crawl's home pages in thousandths.
 const SUFFIXES: [(&str, u64); 16] = [
     ("com", 455),
     ("org", 62),
@@ -64,7 +63,7 @@ const WORDS: [&str; 24] = [
     "sport", "center", "bau",
 ];
 
-/// A hostname that looks like a registered one. `index` makes it unique.
+/// Returns a hostname that looks like a registered one. `index` makes it unique.
 fn hostname(index: u64) -> String {
     let mut random = Dice::numbered(0, "hostname", index);
     let prefix = match random.below(100) {
@@ -90,7 +89,7 @@ fn hostname(index: u64) -> String {
     });
     let suffix = suffix.map_or("com", |(suffix, _)| suffix);
     if suffix == "xn--p1ai" || random.below(400) == 0 {
-        // An internationalized label of eight Cyrillic letters that the index chooses.
+        // An internationalized label of eight Cyrillic letters.
         return format!("{prefix}xn--{}.{suffix}", cyrillic(index));
     }
     format!("{prefix}{name}{}.{suffix}", base36(index))
@@ -114,7 +113,7 @@ fn cyrillic(mut number: u64) -> String {
     idna::punycode::encode_str(&label).unwrap_or_default()
 }
 
-/// A title of two to six words, of which one is common.
+/// Returns a title of two to six words. The first one is common.
 fn title(index: u64) -> String {
     let mut random = Dice::numbered(1, "title", index);
     let common = WORDS[random.below(24) as usize].to_owned();
@@ -126,7 +125,7 @@ fn title(index: u64) -> String {
     words.join(" ")
 }
 
-/// The names: some given ones, then generated ones. About a million of them have a rank.
+/// Hostnames: the given ones, then generated ones.
 struct Names {
     top: Vec<String>,
     count: u64,
@@ -188,7 +187,7 @@ async fn write_parts(
     Ok(shard)
 }
 
-/// Processor time of this process in seconds, and its peak memory in MiB (proc(5)).
+/// Returns this process's CPU time in seconds, and its peak memory in MiB (proc(5)).
 fn resources_used() -> Result<(f64, u64), Box<dyn Error>> {
     const TICKS_PER_SECOND: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat")?;

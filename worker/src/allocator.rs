@@ -1,15 +1,15 @@
 //! Configures the C library's allocator.
 //!
-//! A worker opens and closes thousands of connections, each with buffers of a few kilobytes. By
-//! default, each thread's heap would grow and shrink by one page at a time, with a system call each
-//! time.
+//! A worker opens and closes thousands of connections with buffers of a few kilobytes each. With
+//! the default settings, a thread's heap would often grow and shrink by single pages, with a system
+//! call each time.
 #![allow(unsafe_code)]
 
-/// Number of bytes by which each heap grows. This has space for a few thousand connections'
-/// buffers. A heap keeps up to four times as many free bytes.
+/// Bytes by which each growth of a heap exceeds the request (`M_TOP_PAD`), enough for the buffers
+/// of a few thousand connections.
 const STEP_BYTES: libc::c_int = 4 << 20;
 
-/// Configures the allocator. Must be called once, before the first thread starts.
+/// Configures the allocator. Must be called before the first thread starts.
 pub fn settle() {
     #[cfg(target_env = "gnu")]
     // SAFETY: mallopt takes two numbers and only changes how later allocations are made.

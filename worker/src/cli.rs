@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true, arg_required_else_help = false)]
 pub struct Cli {
-    /// Command to run; the default is `run`.
+    /// Command to run. `run` if it is missing.
     #[command(subcommand)]
     pub command: Option<Command>,
     /// Options for `run`.

@@ -28,10 +28,9 @@ impl Exit {
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        // The discriminants are the exit codes.
         Self::from(exit as u8)
     }
 }
 
-/// Every command's result: the exit code, or the error.
+/// A command's result.
 pub type CliResult = Result<Exit, CliError>;

@@ -1,6 +1,4 @@
-//! The commands, one file each: their options and their output.
-//!
-//! The features `scan` and `crawl` add one product's commands. The other commands serve both.
+//! The commands: their options and their output.
 
 #[cfg(feature = "crawl")]
 pub mod api;
@@ -25,14 +23,13 @@ pub mod list;
 pub mod local;
 #[cfg(not(feature = "local"))]
 pub mod local {
-    //! `local` in a program that was built without this feature. The error names the package that
-    //! has it.
+    //! Replaces `local` in a program that was built without this feature.
 
     pub use IgnoredArguments as LocalArgs;
 
     use crate::cli_error::{CliError, CliResult};
 
-    /// Options for `local`, which this program accepts and ignores.
+    /// Arguments that are accepted and ignored.
     #[derive(Debug, clap::Args)]
     pub struct IgnoredArguments {
         #[arg(hide = true, num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
@@ -42,8 +39,7 @@ pub mod local {
     /// Rejects the command.
     ///
     /// # Errors
-    /// Always returns an error, because this program has neither Postgres nor a small internet
-    /// built in.
+    /// Always returns an error that names the package with `local`.
     pub async fn run(_args: IgnoredArguments) -> CliResult {
         Err(CliError::usage("this package has no `local`: install everytab-local, which has it"))
     }

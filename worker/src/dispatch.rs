@@ -10,7 +10,7 @@ use crate::{
     commands::{blocklist, doctor, filter, inspect, local, migrate, run, serve, signing_key},
 };
 
-/// Returns the default log filter. Commands that print results log only warnings.
+/// Returns the default log filter for a command: `warn` or `info`.
 pub fn log_filter(cli: &Cli) -> &'static str {
     let is_quiet = match cli.command {
         Some(Command::Inspect(_) | Command::Doctor(_)) => true,
@@ -39,7 +39,7 @@ pub fn serves_metrics(cli: &Cli) -> bool {
 /// Runs the command.
 ///
 /// # Errors
-/// Returns an error whose message is one line; [`crate::cli_error::Exit::of`] gives its exit code.
+/// Returns an error whose message is one line.
 pub async fn dispatch(cli: Cli) -> CliResult {
     match cli.command {
         None => run::run(cli.run).await,

@@ -1,8 +1,7 @@
-//! Serves HTTP/1.1 for `serve`, `--role api` and `--metrics`. Clients cannot exhaust connections,
-//! descriptors or memory.
+//! Serves HTTP/1.1 for `serve`, `--role api` and `--metrics`.
 //!
-//! Invariant: every connection ends by itself, however its client behaves, so a client that waits
-//! in the system's queue gets its response.
+//! Every connection has a time limit that its client cannot extend, so that slow clients cannot
+//! occupy all connections forever.
 
 mod refusals;
 
@@ -28,65 +27,59 @@ use tokio::{
 
 use self::refusals::{Connection, Replace};
 
-/// Limits for the number of connections and for each connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionLimits {
-    /// Maximum connections, if the system allows enough open files.
+    /// Maximum connections if the limit for open files allows them.
     most: usize,
-    /// Number of open files that one connection may use, including its share of the process's other
-    /// files.
+    /// Open files to reserve per connection, including its share of the process's other files.
     files_each: usize,
-    /// Timeout for a request's head, and for an open connection that waits for one.
+    /// Timeout for receiving a request's head, which also limits the wait on an idle connection.
     head_time: Duration,
-    /// Replaces error responses that the HTTP library sends by itself. `None` keeps them.
+    /// Replaces error responses that the HTTP library sends by itself.
     refusals: Option<Replace>,
 }
 
 impl ConnectionLimits {
-    /// Returns these limits, and replaces error responses that the HTTP library sends by itself.
     pub(crate) fn replacing_refusals(self, refusals: Replace) -> Self {
         Self { refusals: Some(refusals), ..self }
     }
 }
 
-/// For a directory's files. A browser opens six connections to a host, and each sends a file. It
-/// reconnects if necessary.
+/// For files. A browser opens up to six connections per host, and each may hold an open file.
 pub(crate) const FILE_CONNECTIONS: ConnectionLimits = ConnectionLimits {
     most: 512,
     files_each: 4,
     head_time: Duration::from_secs(5),
     refusals: None,
 };
-/// For requests that wait for news. Each takes about ten kilobytes. On a busy host, a client that
-/// opens thousands of connections may need seconds until it sends the first request on each.
+/// For requests that may wait for results. A client that opens thousands of connections on a busy
+/// host may need seconds before it sends the first request on each.
 pub(crate) const API_CONNECTIONS: ConnectionLimits = ConnectionLimits {
     most: 8_192,
     files_each: 2,
     head_time: Duration::from_secs(30),
     refusals: None,
 };
-/// Maximum connections if the system reports no limit for open files.
+/// Maximum connections if the limit for open files is unknown or too low for more.
 const MIN_CONNECTIONS: usize = 16;
 /// Age at which a connection accepts no further requests.
 const CONNECTION_LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// Timeout for the last response on a connection that accepts no further requests. This is enough
-/// for a request that waits a minute for news, or for 3 MB on a slow line.
+/// Timeout for the last response on a connection that accepts no further requests. A request may
+/// wait up to a minute for results.
 const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(75);
-/// Pause after a connection could not be accepted, for example because this process has no
-/// descriptor left.
+/// Pause after a failed accept, for example because this process has no file descriptor left.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
-/// Warns if other hosts can reach `address`.
 pub(crate) fn warn_if_public(option: &str, address: SocketAddr) {
     if !address.ip().is_loopback() {
         tracing::warn!(
-            "{option} {address}: every machine that reaches this one can read what is served, \
-             without TLS; a loopback address (127.0.0.1) keeps it on this machine"
+            "{option} {address}: every host that can reach this address can read the responses, \
+             without TLS; with a loopback address (127.0.0.1) only this host can"
         );
     }
 }
 
-/// Serves requests with `router` until `shutdown` ends, then sends the last responses.
+/// Serves requests until `shutdown` ends, then waits for the last responses.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
@@ -107,7 +100,6 @@ pub(crate) async fn serve(
             accepted = accepting => accepted,
         };
         while connections.try_join_next().is_some() {}
-        // The semaphore is never closed.
         let Ok(permit) = permit else { break };
         match accepted {
             Ok(accepted) => {
@@ -125,7 +117,6 @@ pub(crate) async fn serve(
     while connections.join_next().await.is_some() {}
 }
 
-/// Serves one connection's requests.
 async fn serve_one(
     (stream, peer): (TcpStream, SocketAddr),
     router: Router,
@@ -133,8 +124,8 @@ async fn serve_one(
     mut stopped: watch::Receiver<()>,
     _permit: OwnedSemaphorePermit,
 ) {
-    // The head is sent before the file is read. With Nagle's algorithm, the file would then wait
-    // until the client acknowledges the head, which takes Linux 40 ms.
+    // With Nagle's algorithm, a file's content would wait until the client acknowledges the head,
+    // which takes Linux 40 ms.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY is not set");
     }
@@ -149,7 +140,6 @@ async fn serve_one(
         .serve_connection(TokioIo::new(Connection::new(stream, limits.refusals)), service);
     let ended = tokio::select! {
         ended = &mut connection => Some(ended),
-        // The sender was dropped, so the server stops.
         _ = stopped.changed() => None,
         () = sleep(CONNECTION_LIFETIME) => None,
     };
@@ -162,20 +152,19 @@ async fn serve_one(
         }
     };
     let is_refusal = ended.as_ref().is_err_and(hyper::Error::is_parse);
-    // In other cases the client is gone or was too slow, so it does not read a response.
+    // In other cases the client has left or was too slow, so it reads no response.
     if ended.is_ok() || is_refusal {
         connection.into_parts().io.into_inner().finish(is_refusal).await;
     }
 }
 
-/// Returns how many connections this process's limit for open files allows.
 fn max_connections(ConnectionLimits { most, files_each, .. }: ConnectionLimits) -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     open_files(&limits)
         .map_or(MIN_CONNECTIONS, |files| (files / files_each).clamp(MIN_CONNECTIONS, most))
 }
 
-/// Returns the soft limit for open files from the content of `/proc/self/limits`.
+/// Parses the soft limit for open files in the content of `/proc/self/limits`.
 fn open_files(limits: &str) -> Option<usize> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     match line.split_whitespace().next()? {

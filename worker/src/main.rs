@@ -1,5 +1,4 @@
-//! The program `everytab-worker`: the command line, the runtime and the exit code. The same program
-//! converts icons if it was started as a converter.
+//! The program `everytab-worker`, which also serves as the converter process for icons.
 
 use std::process::ExitCode;
 
@@ -31,7 +30,7 @@ fn main() -> ExitCode {
     for cause in outcome.as_ref().err().into_iter().flat_map(|error| error.causes()) {
         tracing::debug!("caused by: {cause}");
     }
-    // If a blocking task hangs, a finished command must still exit.
+    // A blocking task that hangs must not keep a finished command from exiting.
     runtime.shutdown_background();
     telemetry.end();
     match outcome {

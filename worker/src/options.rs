@@ -1,7 +1,4 @@
-//! Options that several commands share: the database, fetching, a scan's options, and the format of
-//! durations.
-//!
-//! This does not depend on the commands.
+//! Options that several commands share, and the format of durations.
 
 mod identity;
 mod quantities;
@@ -68,7 +65,6 @@ impl Role {
         JobKind::ALL.into_iter().filter(|kind| takes(*kind)).collect()
     }
 
-    /// Returns the role, other than `all`, that takes this kind of job.
     const fn with_kind(kind: JobKind) -> Self {
         match kind {
             JobKind::Index => Self::Index,
@@ -139,8 +135,8 @@ pub struct FetchArgs {
     /// Whether to cache DNS results and unreachable endpoints; turn this off only for diagnosis
     #[arg(long, env = "EVERYTAB_REMEMBER", value_enum, default_value = "on", hide = true)]
     pub remember: Remember,
-    /// Whether the fetcher connects only to addresses in --allow-range. `--internet small` sets
-    /// this, so [`Self::arguments`] does not pass it on.
+    /// Whether the fetcher connects only to addresses in --allow-range. [`Self::arguments`] omits
+    /// it, because `--internet small` sets it.
     #[arg(skip)]
     pub is_confined: bool,
 }
@@ -161,7 +157,6 @@ fn parse_port_pair(text: &str) -> Result<(u16, u16), String> {
     pair.ok_or_else(|| format!("{text:?} is not PORT=PORT, such as 80=18080"))
 }
 
-/// Parses a hostname for `--known-names`.
 fn parse_known_name(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         return Err("a name is missing. Without names, false answers of the name server would \
@@ -180,9 +175,9 @@ impl FetchArgs {
     /// Returns the fetcher's settings.
     ///
     /// # Errors
-    /// Returns an error if the key's file cannot be read, or holds something other than a key.
+    /// Returns an error if the signing key's file cannot be read or contains no valid key.
     pub fn settings(&self) -> Result<FetchSettings, CliError> {
-        // Name every option, so that the compiler reports one that is not passed on.
+        // Name every option, so that the compiler reports a forgotten one.
         let Self {
             in_flight,
             user_agent,
@@ -220,7 +215,7 @@ impl FetchArgs {
     /// services.
     ///
     /// # Errors
-    /// Returns an error if a setting is invalid, or if a file that a setting names cannot be read.
+    /// Returns an error if a setting is invalid, or if a file that it names cannot be read.
     pub fn fetcher(&self, own_ranges: Vec<IpNet>) -> Result<Fetcher, CliError> {
         Fetcher::new(FetchSettings { own_ranges, ..self.settings()? }).map_err(
             |error| match error {
@@ -243,7 +238,6 @@ impl FetchArgs {
         }
     }
 
-    /// Makes the fetcher use a sample's small internet instead of the real one.
     #[cfg(feature = "local")]
     pub fn use_network(&mut self, network: SampleNetwork) {
         self.dns = Some(network.dns);
@@ -252,9 +246,8 @@ impl FetchArgs {
         self.allow_ranges.extend(network.allow_ranges);
     }
 
-    /// Returns the same options as arguments for another process.
+    /// Returns these options as arguments for another process.
     pub fn arguments(&self) -> Vec<String> {
-        // Name every option, so that the compiler reports one that is not passed on.
         let Self {
             in_flight,
             user_agent,
@@ -295,11 +288,11 @@ impl FetchArgs {
     }
 }
 
-/// Returns the key in a file; `None` if the file is empty. A key can be given only in a file,
+/// Reads a signing key. `None` if the file is empty. The key is not an argument or a variable,
 /// because other programs can see command lines and environments.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, or holds something other than a key.
+/// Returns an error if the file cannot be read or contains no valid key.
 pub fn read_signing_key(file: &Path) -> Result<Option<SigningKey>, CliError> {
     let shown = file.display();
     let wrong = |error: String| CliError::usage(format!("--signing-key {shown}: {error}"));
@@ -322,7 +315,6 @@ mod tests {
 
     use super::*;
 
-    /// Returns a non-default value for an option in [`FetchArgs`].
     fn another_value(option: &str) -> &'static str {
         match option {
             "in-flight" => "7",

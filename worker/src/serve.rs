@@ -1,11 +1,7 @@
-//! A small web server for a site's directory, which responds like the CDN.
+//! A web server for a site's directory, with the CDN's headers, cache rules and compression.
 //!
-//! Invariants: the server never serves files outside the directory. If a name starts with a dot, it
-//! is served only below `.well-known/`. Every response has the headers in `site/headers.json`, like
-//! the CDN's. If a file's size or modification time changes, its `ETag` changes. Memory is bounded,
-//! because files are read, compressed and sent in pieces. This does not depend on the objects'
-//! content, because `object_names` derives the content type and cache rule from the name.
-//! tower-http handles files, ranges, conditions and compression.
+//! It never serves files outside the directory. No segment of a path may start with a dot, except a
+//! leading `.well-known`.
 
 #[cfg(test)]
 mod tests;
@@ -46,20 +42,19 @@ use tower_http::{
 
 use crate::http_server;
 
-/// Headers in every response, by lower-case names. The CDN is configured with the same file.
+/// Headers of every response. The CDN is configured with the same file.
 const HEADERS: &str = include_str!("../../site/headers.json");
 
-/// Maximum number of connections that wait to be accepted. This is also Linux's default limit. If
-/// this is exceeded, a client retries only after a second.
+/// Maximum connections that wait to be accepted. This is also Linux's default limit. Beyond it, a
+/// client retries only after a second.
 const BACKLOG: u32 = 4_096;
 
-/// The page for a missing object.
 const NOT_FOUND: &str = "404.html";
 
-/// Files up to this length fit into one packet, so they are not compressed.
+/// Files up to this length fit into one packet, so compression saves nothing.
 const MAX_PLAIN_BYTES: u64 = 1_000;
 
-/// The reason why a directory cannot be served.
+/// Why a directory cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The directory cannot be read.
@@ -85,11 +80,11 @@ pub enum ServeError {
 pub struct Serving {
     /// The server's address, with the real port if 0 was given.
     pub address: SocketAddr,
-    /// The server's task, which ends after the shutdown, when the last response has been sent.
+    /// Ends after the shutdown, when the last response has been sent.
     pub finished: JoinHandle<()>,
 }
 
-/// An address that this process has bound but does not listen on yet, so that connections fail.
+/// An address that is bound but not listened on, so that connections to it fail.
 #[derive(Debug)]
 pub struct ReservedAddress {
     socket: TcpSocket,
@@ -97,7 +92,7 @@ pub struct ReservedAddress {
 }
 
 impl ReservedAddress {
-    /// Reserves `address`. Port 0 takes any free port.
+    /// Reserves `address`. Port 0 selects a free port.
     ///
     /// # Errors
     /// Returns an error if the address is in use or does not belong to this host.
@@ -112,7 +107,6 @@ impl ReservedAddress {
         reserved().map_err(|source| ServeError::Listen { address, source })
     }
 
-    /// Returns the address, with the real port if 0 was given.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -135,7 +129,7 @@ pub async fn serve(
     serve_root(readable_folder(dir).await?, ReservedAddress::new(address)?, shutdown)
 }
 
-/// Serves the files in `dir` on a reserved address until `shutdown` ends. Returns once it listens.
+/// Like [`serve`], on a reserved address.
 ///
 /// # Errors
 /// Returns an error if the directory cannot be read, or if another process now listens on the
@@ -185,17 +179,14 @@ fn headers() -> HeaderMap {
         .collect()
 }
 
-/// Adds the headers that every response has.
 async fn add_headers(State(site): State<Arc<HeaderMap>>, mut response: Response) -> Response {
     let is_refused = response.status().is_client_error();
     let headers = response.headers_mut();
-    // ServeFile and the compression also send the file's cache rule with an error, which must not
-    // be cached.
+    // `file` sets the file's cache rule on errors such as 416, too. They must not be cached.
     if is_refused && let Some(rule) = headers.get_mut(header::CACHE_CONTROL) {
         *rule = HeaderValue::from_static("no-store");
     }
-    // A compressed response needs a weak validator, like the CDN's, because its bytes differ from
-    // the file's.
+    // A compressed response needs a weak validator, because its bytes differ from the file's.
     if headers.contains_key(header::CONTENT_ENCODING)
         && let Some(etag) = headers.get(header::ETAG).and_then(|etag| etag.to_str().ok())
     {
@@ -211,7 +202,6 @@ fn is_compressible(content_type: &HeaderValue) -> bool {
         || ["application/json", "application/manifest+json", "image/svg+xml"].contains(&text)
 }
 
-/// Returns the response to a GET or HEAD request for a path below `root`.
 async fn respond(State(root): State<Arc<PathBuf>>, request: Request) -> Response {
     match file(&root, request).await {
         Some(response) => response,
@@ -219,7 +209,6 @@ async fn respond(State(root): State<Arc<PathBuf>>, request: Request) -> Response
     }
 }
 
-/// Returns the response for a file. `None` if there is no such file.
 async fn file(root: &Path, mut request: Request) -> Option<Response> {
     let key = key_of(request.uri().path())?;
     let path = tokio::fs::canonicalize(root.join(&key)).await.ok()?;
@@ -227,8 +216,8 @@ async fn file(root: &Path, mut request: Request) -> Option<Response> {
         return None;
     }
     let headers = request.headers_mut();
-    // ServeFile ignores this condition, and rejects a range in units other than bytes. The whole
-    // file is always a correct response to both.
+    // ServeFile ignores If-Range, and rejects ranges in other units than bytes. The whole file is
+    // always a correct response to both.
     let is_in_bytes = |range: &HeaderValue| range.as_bytes().starts_with(b"bytes=");
     if headers.contains_key(header::IF_RANGE)
         || headers.get(header::RANGE).is_some_and(|range| !is_in_bytes(range))
@@ -243,7 +232,7 @@ async fn file(root: &Path, mut request: Request) -> Option<Response> {
     Some(response)
 }
 
-/// Converts a request's path to an object's name. `None` if an object cannot have this name.
+/// Converts a request's path to an object's name. `None` if no object can have this name.
 fn key_of(path: &str) -> Option<String> {
     let decoded = percent_decode_str(path.strip_prefix('/')?).decode_utf8().ok()?;
     if decoded.is_empty() {
@@ -252,12 +241,11 @@ fn key_of(path: &str) -> Option<String> {
     let allowed = |segment: &str| {
         !segment.is_empty() && !segment.starts_with('.') && !segment.contains(char::is_control)
     };
-    // The only directory with a dot that clients may read (RFC 8615).
+    // RFC 8615 reserves this directory.
     let path = decoded.strip_prefix(".well-known/").unwrap_or(&decoded);
     path.split('/').all(allowed).then(|| decoded.into_owned())
 }
 
-/// Returns the site's own page for a missing object if it has one, otherwise a line of text.
 async fn not_found(root: &Path) -> Response {
     let (content_type, body) = match tokio::fs::read(root.join(NOT_FOUND)).await {
         Ok(html) => ("text/html; charset=utf-8", Body::from(html)),
@@ -267,7 +255,6 @@ async fn not_found(root: &Path) -> Response {
     (StatusCode::NOT_FOUND, headers, body).into_response()
 }
 
-/// Sets a header, unless the value is not valid in a header.
 fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);

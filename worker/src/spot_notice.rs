@@ -1,10 +1,8 @@
-//! Watches whether EC2 is about to terminate this instance. Uses version 2 of the instance metadata
-//! service to read the spot notice, and the state that the instance's Auto Scaling group requests.
+//! Detects that EC2 is about to terminate this instance, so that the worker drains. Reads the spot
+//! notice and the Auto Scaling group's target state from the instance metadata service.
 //!
-//! A notice only starts a drain, like a signal. On a host that is not an EC2 instance, no requests
-//! are sent. This does not depend on leases or jobs. Source: "Spot Instance interruption notices"
-//! (poll every 5 seconds) and "Retrieve the target lifecycle state through instance metadata" in
-//! the AWS guides.
+//! Sources: "Spot Instance interruption notices" and "Retrieve the target lifecycle state through
+//! instance metadata" in the AWS guides.
 
 #[cfg(feature = "ec2")]
 mod service;
@@ -15,26 +13,25 @@ use url::Url;
 
 pub use self::service::wait_for_notice;
 
-/// The service's address, the same on every EC2 instance.
+/// The service's address on every EC2 instance.
 const SERVICE: &str = "http://169.254.169.254";
 const NOT_BUILT_IN: &str = "this program was built without the feature ec2";
 
-/// A program that was built without the feature `ec2` has no client, and sends no requests.
 #[cfg(not(feature = "ec2"))]
 mod service {
     pub(super) const IS_BUILT_IN: bool = false;
 
-    /// Never returns, because this program cannot see a notice.
+    /// Never returns, because this program has no client for the service.
     pub async fn wait_for_notice(_endpoint: url::Url) -> String {
         std::future::pending().await
     }
 }
 
-/// The setting `--instance-metadata`: the address of the instance metadata service.
+/// The setting `--instance-metadata`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstanceMetadata {
-    /// EC2's usual address if the firmware says that this is an EC2 instance. Otherwise, no
-    /// requests are sent to the service.
+    /// Follows AWS's environment variables. Without them, uses the usual address if the firmware
+    /// identifies an EC2 instance.
     Auto,
     /// No requests are sent to the service.
     Off,
@@ -60,12 +57,11 @@ fn endpoint(text: &str) -> Result<Url, String> {
 }
 
 impl InstanceMetadata {
-    /// Returns the URL of the service, from this setting and the variables that AWS's own programs
-    /// obey. `None` if no requests should be sent to it.
+    /// Returns the service's URL. `None` if it must not be contacted.
     ///
     /// # Errors
-    /// Returns an error if `AWS_EC2_METADATA_SERVICE_ENDPOINT` is not a URL, or if this program has
-    /// no client for the service.
+    /// Returns an error if `AWS_EC2_METADATA_SERVICE_ENDPOINT` is not a valid URL, or if this
+    /// program has no client for the given service.
     pub fn endpoint(&self) -> Result<Option<Url>, String> {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is_disabled = variable("AWS_EC2_METADATA_DISABLED")
@@ -89,8 +85,8 @@ impl InstanceMetadata {
     }
 }
 
-/// Returns whether the firmware names Amazon: as the vendor on Nitro instances, and in a version on
-/// Xen instances.
+/// Checks the firmware, which names Amazon as the vendor on Nitro instances and in a version on Xen
+/// instances.
 fn is_ec2(firmware: &Path) -> bool {
     ["sys_vendor", "bios_vendor", "bios_version"].iter().any(|name| {
         std::fs::read_to_string(firmware.join(name))

@@ -1,7 +1,4 @@
 //! A process's telemetry: log lines on stderr, and metrics and traces for collectors.
-//!
-//! Lines are text for people or JSON for programs. If a job writes a line, the line names the job,
-//! shard and scan. This does not depend on what jobs do.
 
 mod export;
 mod flood;
@@ -24,43 +21,42 @@ use self::{
 };
 use crate::{cli_error::CliError, display::frame::LogLines};
 
-/// Maximum log lines per call site in ten seconds, unless `EVERYTAB_LOG_LIMIT` sets another limit.
-/// A healthy worker writes far fewer, and a person can still read this many.
+/// Default maximum of log lines per call site in ten seconds. A healthy worker writes far fewer.
 const LINES_PER_WINDOW: u32 = 1_000;
-/// Filters for libraries that log each failed request as an error, or what they ignore in an SVG.
+/// Log filters for libraries that report each failed request as an error, or each ignored part of
+/// an SVG.
 const QUIET: &str = "hickory_proto=off,hickory_resolver=off,hyper=warn,usvg=off,resvg=off,\
                      simplecss=off,selectors=off,fontdb=off,tiny_skia=off,tiny_skia_path=off,\
                      aws_config=warn,tokio_postgres=warn,opentelemetry=warn,opentelemetry_sdk=warn,\
                      opentelemetry_otlp=warn";
 
-/// The crates whose spans become traces.
 const TRACED_CRATES: [&str; 4] =
     ["everytab_fetcher", "everytab_jobs", "everytab_runner", "everytab_worker"];
 
-/// This process's telemetry. [`Telemetry::end`] sends the remaining data.
+/// This process's telemetry.
 #[derive(Debug)]
 pub struct Telemetry {
     exporters: Exporters,
-    /// Dropping this ends the thread that reports suppressed lines.
+    /// Dropping this stops the thread that reports suppressed lines.
     stop: Option<mpsc::Sender<()>>,
     reporting: Option<std::thread::JoinHandle<()>>,
 }
 
 /// Starts this process's telemetry. Must be called outside a runtime.
 ///
-/// `EVERYTAB_LOG` filters lines (for example `info`, `everytab_jobs=debug`); `default` is its
-/// default. `EVERYTAB_LOG_FORMAT=json` writes JSON. `EVERYTAB_LOG_LIMIT=N|off` limits the lines
-/// that one call site writes in ten seconds. `NO_COLOR` is obeyed.
+/// `EVERYTAB_LOG` filters lines (`default` if unset). `EVERYTAB_LOG_FORMAT=json` selects JSON.
+/// `EVERYTAB_LOG_LIMIT=N|off` limits each call site's lines in ten seconds.
 ///
 /// # Errors
-/// Returns an error if the environment requests exporters that cannot be created.
+/// Returns an error if the environment requests exporters that cannot be created, or if the limit
+/// is malformed.
 pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, CliError> {
     let exporters = Exporters::start(serves_metrics)?;
     let _ = metrics();
     let filter = std::env::var("EVERYTAB_LOG").unwrap_or_else(|_| default.to_owned());
     let filter = EnvFilter::try_new(format!("{filter},{QUIET}"))
         .unwrap_or_else(|_| EnvFilter::new(format!("info,{QUIET}")));
-    // This is leaked deliberately, because lines may be written until the process ends.
+    // Leaked, because lines may be written until the process ends.
     let flood: &'static Flood = Box::leak(Box::new(Flood::new(lines_per_window()?)));
     let is_json = std::env::var("EVERYTAB_LOG_FORMAT").is_ok_and(|format| format == "json");
     let has_color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
@@ -79,7 +75,7 @@ pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, CliError>
         tracing_opentelemetry::layer().with_tracer(tracer).with_filter(own)
     });
     let registry = tracing_subscriber::registry();
-    // A second start in one process (tests) leaves the first in place.
+    // Tests may start telemetry twice. The first subscriber remains.
     let _ = registry.with(lines.with_filter(filter)).with(traces).try_init();
     let (stop, stopped) = mpsc::channel::<()>();
     let reporting = std::thread::Builder::new().name("log-flood".to_owned()).spawn(move || {

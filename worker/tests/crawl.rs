@@ -1,6 +1,5 @@
-//! Tests the `crawl` commands' command lines and output, with the real program and a real Postgres.
-//!
-//! No worker crawls here: if a test needs pages, it writes their sums as a checkpoint would.
+//! Tests the `crawl` commands' options and output with a real Postgres. No worker crawls here, so
+//! tests write the counters that a checkpoint would write.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,13 +21,11 @@ use tempfile::TempDir;
 
 const TEMPLATE: &str = "everytab_crawl_tests";
 
-/// A migrated database, and a directory for the store.
 struct Crawls {
     database: String,
     folder: TempDir,
 }
 
-/// The program's exit code and output.
 struct Ended {
     code: Option<i32>,
     stdout: String,
@@ -42,7 +39,7 @@ impl Ended {
         self
     }
 
-    /// Fails unless the program exited with this code and one line that contains all `parts`.
+    /// Fails unless the program exited with this code and one error line that contains all `parts`.
     #[track_caller]
     fn refused(self, code: i32, parts: &[&str]) {
         let ended = self.expect(code);
@@ -59,7 +56,6 @@ impl Ended {
         self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The id and the name that `crawl start` prints.
     fn started(&self) -> (String, String) {
         let (id, name) = self.stdout.trim().split_once(' ').unwrap();
         (id.to_owned(), name.to_owned())
@@ -101,7 +97,6 @@ impl Crawls {
         self.run_with(arguments, b"")
     }
 
-    /// Runs `crawl` with these arguments and this standard input.
     fn run_with(&self, arguments: &[&str], input: &[u8]) -> Ended {
         let mut command = program(&[&["crawl"], arguments].concat());
         command
@@ -113,8 +108,7 @@ impl Crawls {
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
-        // A program that rejects its arguments does not read its input, and its output must not
-        // fill the pipe.
+        // The program may not read its input, and must not block on a full pipe.
         let writer = std::thread::spawn(move || {
             let _ = stdin.write_all(&input);
         });
@@ -221,7 +215,6 @@ fn the_scope_list_has_the_sites_of_the_seeds() {
     assert_eq!(crawls.psql(settings), "list 2");
     assert_eq!(crawls.psql("select sum(amount) from everytab.links"), "3");
     let (id, _) = started.started();
-    // Compare the JSON as a string, because JSON readers round this hash of example.com.
     assert_eq!(crawls.status(&id)["settings"].get("list_sites"), None);
 }
 
@@ -268,7 +261,7 @@ fn an_option_out_of_its_bounds_is_named_in_one_line() {
         let refused = crawls.run(&["start", "--to", "store", &option_and_value, "a.example"]);
         refused.refused(2, &[option, said]);
     }
-    // Clap rejects invalid names and units, and prints its usage.
+    // Clap itself rejects these values, and prints its usage.
     for option in ["--scope=world", "--media=some", "--delay=soon", "--max-bytes=2MB", "--for=-1"] {
         let ended = crawls.run(&["start", "--to", "store", option, "a.example"]).expect(2);
         assert!(ended.stderr.contains(option.split('=').next().unwrap()), "{}", ended.stderr);
@@ -397,7 +390,7 @@ fn a_crawl_is_found_by_its_id_an_id_prefix_or_its_name() {
 fn progress_hosts_and_fetches_are_shown() {
     let crawls = Crawls::new();
     let (id, _) = crawls.start(&["a.example"]);
-    // This is the record that the slot's worker would write.
+    // A slot's worker would record these counts.
     crawls.psql(
         "select coordinator.count_in_slot(7::smallint, 1, 9, 4, 2, '{\"timeout\": 1}',
          '{\"robots\": 1}', '{\"host_dead\": 1}', '{\"scope\": 5, \"depth\": 6}',0, 1, 0, 0, 2048)",
@@ -435,7 +428,7 @@ fn progress_hosts_and_fetches_are_shown() {
     let hosts = crawls.run(&["hosts", &id, "--json"]).expect(0).json();
     assert_eq!((hosts.len(), &hosts[2]["hostname"]), (3, &"3.example".into()));
 
-    // Other tests' transactions delay when a running crawl's records become visible.
+    // Other tests' transactions delay when these fetches become visible.
     while crawls.run(&["fetches", &id]).expect(0).stdout.lines().count() < 3 {
         sleep(Duration::from_millis(50));
     }

@@ -1,8 +1,7 @@
-//! Checks which packages the program contains with each feature.
+//! Tests which packages the program contains with each feature.
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
-/// Returns the packages that the program links with exactly these features.
 fn packages(features: &str) -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let output = Command::new(env!("CARGO"))
@@ -25,7 +24,7 @@ fn found(features: &str, is_banned: impl Fn(&str) -> bool) -> Vec<String> {
     packages(features).into_iter().filter(|name| is_banned(name)).collect()
 }
 
-/// The AWS SDK. This excludes `aws-lc-rs`, which is rustls's cryptography.
+/// Excludes `aws-lc-rs`, which is rustls's cryptography.
 fn is_aws_sdk(name: &str) -> bool {
     name.starts_with("aws-") && !name.starts_with("aws-lc-")
 }
@@ -35,7 +34,7 @@ fn the_fleets_program_contains_no_test_internet_and_no_test_servers() {
     let of_local = ["everytab-local", "everytab-testbed", "everytab-postgres", "image", "rcgen"];
     let is_banned = |name: &str| of_local.contains(&name) || name.starts_with("arrow-");
     assert_eq!(found("cloudfront ec2 https otlp s3", is_banned), [""; 0]);
-    // With the feature this list is not empty, so these names are real packages.
+    // These names are real packages, because this list is not empty.
     let with_local = found("local", is_banned);
     assert!(of_local.iter().all(|name| with_local.iter().any(|one| one == name)), "{with_local:?}");
 }

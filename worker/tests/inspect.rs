@@ -1,5 +1,4 @@
-//! Tests `inspect links`, `robots`, `sitemap` and `normalize`: output for people and programs, and
-//! clear errors for unreadable input.
+//! Tests `inspect links`, `robots`, `sitemap` and `normalize`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail")]
 
@@ -12,7 +11,6 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// The program's exit code, stdout and stderr.
 struct Said {
     code: Option<i32>,
     out: String,
@@ -32,13 +30,12 @@ impl Said {
     }
 }
 
-/// Runs `inspect` with `input` on its standard input.
 fn inspect(arguments: &[&str], input: &str) -> Said {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everytab-worker"));
     command.arg("inspect").args(arguments).env_remove("EVERYTAB_JSON");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // If the program rejects its options, it does not read its input.
+    // The program does not read its input if it rejects its options.
     child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
     child.wait_with_output().unwrap().into()
 }

@@ -3,7 +3,7 @@
 create or replace function api.find_answer(p_key text, p_name text, p_request bytea)
 returns jsonb language plpgsql set search_path = everytab, pg_temp as $$
 declare
-    -- Clients try again within minutes.
+    -- Clients retry within minutes.
     kept_for constant interval := '24 hours';
     known api_answers;
 begin

@@ -17,7 +17,7 @@ begin
     if p_known is distinct from p_pending + p_captured
             + coordinator.sum_counts(p_failed) + coordinator.sum_counts(p_refused)
             + coordinator.sum_counts(p_left) then
-        raise exception 'crawl % in slot %: what is known is not what is pending or has ended',
+        raise exception 'crawl % in slot %: known is not the sum of pending and finished URLs',
             p_crawl, p_slot using errcode = 'invalid_parameter_value';
     end if;
     select * into sums from crawl_slots s where s.crawl = p_crawl and s.slot = p_slot;

@@ -10,7 +10,7 @@ declare
     new_delay_ms integer := case when not is_rate then p_value end;
 begin
     if p_name not in ('rate', 'min_delay_ms') then
-        raise exception 'no limit of a rate is called %', p_name
+        raise exception 'unknown rate limit %', p_name
             using errcode = 'invalid_parameter_value';
     elsif p_id is null then
         insert into owner_limits as l (owner, rate, min_delay_ms)

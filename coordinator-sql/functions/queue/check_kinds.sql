@@ -11,7 +11,7 @@ begin
     select asked.kind::text into refused from unnest(p_kinds) as asked (kind)
      where not pg_has_role(session_user, coordinator.role_of_kind(asked.kind), 'usage') limit 1;
     if found then
-        raise exception 'role % takes no jobs of kind %', session_user, refused
+        raise exception 'role % may not take jobs of kind %', session_user, refused
             using errcode = 'insufficient_privilege',
                   hint = 'sign in as everytab_worker, or name the kinds with --role';
     end if;

@@ -3,8 +3,8 @@
 create or replace function coordinator.sweep(p_limit integer)
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- The first back-off after a crash is up to a sixtieth of the lease time. Each further
-    -- back-off doubles.
+    -- After the third crash, the back-off is up to four sixtieths of the lease time (20 s out
+    -- of 5 minutes). Each further crash doubles it. Earlier crashes cause none.
     backoffs_per_lease constant integer := 60;
     -- Maximum back-off, because a poison item must be found within a run.
     max_backoff constant interval := '10 minutes';

@@ -3,14 +3,14 @@
 #
 #   API=http://127.0.0.1:8088 KEY=et_..._... ./crawl.sh https://example.com/ STATE
 #
-# The file STATE keeps the crawl and how far it was read: after an interruption, the same command
-# goes on there. At the end the file is removed.
+# The file STATE stores the crawl and its cursor, so that the same command continues there after an
+# interruption. At the end the file is removed.
 set -euo pipefail
 # shellcheck source=docs/examples/curl/client.sh
 . "$(dirname "$0")/client.sh"
 site="$1" state="$2"
 
-# save CRAWL AFTER: replaces the file as a whole, so that an interruption leaves the old one.
+# save CRAWL AFTER: replaces the whole file, so that an interruption leaves the old one.
 save() {
     jq --null-input --arg crawl "$1" --arg after "$2" '{$crawl, $after}' >"$state.new"
     mv "$state.new" "$state"
@@ -27,11 +27,11 @@ after="$(jq --raw-output .after "$state")"
 
 is_over=false
 until "$is_over"; do
-    # Waits up to half a minute for the next URLs.
+    # Wait up to half a minute for the next URLs.
     page="$(call "/v1/crawls/$crawl/feed" --get --data wait=30 ${after:+--data "after=$after"})"
     jq --raw-output '.fetches[] | "\(.state) \(.outcome // .reason) \(.url)"' <<<"$page"
-    # The cursor is kept after the work that it stands for: an interruption between the two repeats
-    # a page of the feed, and loses none. A database takes both in one transaction.
+    # Store the cursor after the work that it confirms: an interruption in between repeats a page of
+    # the feed, and loses none. A database can store both in one transaction.
     after="$(jq --raw-output .next <<<"$page")"
     save "$crawl" "$after"
     is_over="$(jq '.crawl_state == "ended" and (.has_more | not)' <<<"$page")"

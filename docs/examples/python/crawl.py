@@ -3,8 +3,8 @@
 
     API=http://127.0.0.1:8088 KEY=et_..._... ./crawl.py https://example.com/ STATE
 
-The file STATE keeps the crawl and how far it was read: after an interruption, the same command goes
-on there. At the end the file is removed.
+The file STATE stores the crawl and its cursor, so that the same command continues there after an
+interruption. At the end the file is removed.
 """
 
 import json
@@ -17,14 +17,14 @@ SETTINGS = {"scope": "host", "depth": 3, "limit": 40, "delay_ms": 250}
 
 
 def save(file, state):
-    """Replaces the file as a whole, so that an interruption leaves the old one."""
+    """Replaces the whole file, so that an interruption leaves the old one."""
     new = file.with_name(f"{file.name}.new")
     new.write_text(json.dumps(state))
     new.replace(file)
 
 
 def main(site, file):
-    """Starts the crawl, or goes on with it, and follows its feed to the end."""
+    """Starts or continues the crawl, and follows its feed to the end."""
     file = Path(file)
     if not file.exists():
         started = call("POST", "/v1/crawls", json={"urls": [site], "settings": SETTINGS})
@@ -32,13 +32,13 @@ def main(site, file):
     state = json.loads(file.read_text())
     path = f"/v1/crawls/{state['crawl']}"
     while True:
-        # Waits up to half a minute for the next URLs.
+        # Wait up to half a minute for the next URLs.
         after = {"after": state["after"]} if "after" in state else {}
         page = call("GET", f"{path}/feed", params={"wait": 30, **after})
         for fetch in page["fetches"]:
             print(fetch["state"], fetch.get("outcome") or fetch.get("reason"), fetch["url"])
-        # The cursor is kept after the work that it stands for: an interruption between the two
-        # repeats a page of the feed, and loses none. A database takes both in one transaction.
+        # Store the cursor after the work that it confirms: an interruption in between repeats a page
+        # of the feed, and loses none. A database can store both in one transaction.
         sys.stdout.flush()
         state["after"] = page["next"]
         save(file, state)

@@ -10,17 +10,17 @@ from client import Problem, call
 
 
 def main(url):
-    """Submits the URL, waits until it is settled, and prints what was kept."""
-    # A capture of the last day is as good as a new one.
+    """Submits the URL, waits until it is settled, and prints the page."""
+    # Accept a capture from the last day.
     page = call("POST", "/v1/url", json={"url": url, "max_age_s": 86400})
     path = f"/v1/url/{page['id']}"
     while True:
-        # The service answers as soon as the URL is settled, after a minute at the latest.
+        # The service responds when the URL is settled, after at most a minute.
         page = call("GET", path, params={"wait": 60, "include": "markdown"})
         if page["state"] != "due":
             break
-    # The page of a failure has contents, too. And not every capture has Markdown: a redirect or a
-    # picture has none, and `missing` says why.
+    # A failed URL may have contents, too, and some captures have no Markdown, such as redirects and
+    # images: `missing` says why.
     contents = page.get("contents") or {}
     if page["state"] != "captured" or not contents.get("markdown"):
         why = [page.get("outcome"), page.get("reason"), contents.get("missing")]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Has a site crawled each night, and says when each schedule of the key is due.
+"""Schedules a nightly crawl of a site, and prints when each of the key's schedules is due.
 
     API=http://127.0.0.1:8088 KEY=et_..._... ./schedule.py NAME https://example.com/
 """
@@ -12,7 +12,7 @@ SETTINGS = {"scope": "host", "depth": 3, "limit": 1000}
 
 
 def schedules():
-    """Yields all schedules of the key. A list comes in pages; the last one has no `next`."""
+    """Yields all of the key's schedules. Lists are paged, and the last page has no `next`."""
     after = {}
     while True:
         page = call("GET", "/v1/url/schedule", params=after)
@@ -23,13 +23,13 @@ def schedules():
 
 
 def main(name, url):
-    """Adds the schedule unless it is there, and lists all."""
-    # A request that is repeated adds no second schedule (client.py: Idempotency-Key).
+    """Adds the schedule if it does not exist, and lists all schedules."""
+    # Repeating the request does not add a second schedule (client.py: Idempotency-Key).
     wanted = {"name": name, "urls": [url], "at": "03:00", "settings": SETTINGS}
     try:
         call("POST", "/v1/url/schedule", json=wanted)
     except Problem as problem:
-        # Names are unique: this one was added on another day.
+        # Names are unique, so this schedule was added on another day.
         if problem.code != "name_taken":
             raise
     for one in schedules():

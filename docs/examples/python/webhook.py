@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Receives the webhooks of a crawl service: verifies each event, and prints it as a line of JSON.
+"""Receives webhooks from a crawl service, verifies them, and prints each event as a line of JSON.
 
     SECRET=whsec_... ./webhook.py 127.0.0.1:9000
 
-It needs the standard library alone. TLS is for a proxy before it. An event may come more than
-once, under the same id; whoever does something with events keeps the ids of those it has done.
+This program needs only the standard library. Use a reverse proxy for TLS. An event may arrive more
+than once with the same id, so store the ids of processed events.
 """
 
 import base64
@@ -17,13 +17,13 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SECRET = base64.b64decode(os.environ["SECRET"].removeprefix("whsec_"))
-# Older requests may be copies of one that was overheard.
+# An older request may be a copy that an attacker recorded.
 TOLERANCE_S = 300
 MAX_BYTES = 1 << 20
 
 
 def is_genuine(headers, body):
-    """Whether a request was signed with the secret, within the last minutes."""
+    """Returns whether the request was signed with the secret within the last minutes."""
     identity, sent_at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     try:
         is_recent = abs(time.time() - int(sent_at)) <= TOLERANCE_S
@@ -31,18 +31,18 @@ def is_genuine(headers, body):
         return False
     signed = f"{identity}.{sent_at}.".encode() + body
     right = base64.b64encode(hmac.new(SECRET, signed, hashlib.sha256).digest())
-    # There are two while a secret is changed.
+    # There are two signatures while the secret is being rotated.
     given = headers.get("webhook-signature", "").split(" ")
     return is_recent and any(hmac.compare_digest(b"v1," + right, one.encode()) for one in given)
 
 
 class Receiver(BaseHTTPRequestHandler):
-    """Answers 204 to what is genuine, and 401 to anything else."""
+    """Responds with 204 to genuine webhooks, and with 401 to others."""
 
     timeout = 30
 
     def do_POST(self):
-        """Verifies the bytes of the body as they came, before anything reads them as JSON."""
+        """Verifies the received bytes before parsing them as JSON."""
         length = self.headers.get("content-length", "")
         if not length.isdecimal() or int(length) > MAX_BYTES:
             return self.answer(413)
@@ -60,11 +60,11 @@ class Receiver(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_):
-        """Events are all that is printed."""
+        """Does nothing, so that only events are printed."""
 
 
 def main():
-    """Serves at the address of the command line until it is interrupted."""
+    """Serves at the address given on the command line until it is interrupted."""
     host, port = sys.argv[1].rsplit(":", 1)
     server = ThreadingHTTPServer((host, int(port)), Receiver)
     print("listening on {}:{}".format(*server.server_address), file=sys.stderr, flush=True)

@@ -3,8 +3,8 @@
  *
  *     API=http://127.0.0.1:8088 KEY=et_..._... node build/crawl.js https://example.com/ STATE
  *
- * The file STATE keeps the crawl and how far it was read: after an interruption, the same command
- * goes on there. At the end the file is removed.
+ * The file STATE stores the crawl and its cursor, so that the same command continues there after an
+ * interruption. At the end the file is removed.
  */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { call, fail } from "./client.js";
@@ -30,13 +30,13 @@ interface Crawl {
 
 const SETTINGS = { scope: "host", depth: 3, limit: 40, delay_ms: 250 };
 
-/** Replaces the file as a whole, so that an interruption leaves the old one. */
+/** Replaces the whole file, so that an interruption leaves the old one. */
 function save(file: string, state: State): void {
   writeFileSync(`${file}.new`, JSON.stringify(state));
   renameSync(`${file}.new`, file);
 }
 
-/** Starts the crawl, or goes on with it, and follows its feed to the end. */
+/** Starts or continues the crawl, and follows its feed to the end. */
 async function main(site: string, file: string): Promise<void> {
   if (!existsSync(file)) {
     const wanted = { urls: [site], settings: SETTINGS };
@@ -46,15 +46,15 @@ async function main(site: string, file: string): Promise<void> {
   const path = `/v1/crawls/${state.crawl}`;
   let feed: Feed;
   do {
-    // Waits up to half a minute for the next URLs.
+    // Wait up to half a minute for the next URLs.
     const query = new URLSearchParams({ wait: "30" });
     if (state.after) query.set("after", state.after);
     feed = await call<Feed>("GET", `${path}/feed?${query}`);
     for (const fetched of feed.fetches) {
       console.log(fetched.state, fetched.outcome ?? fetched.reason, fetched.url);
     }
-    // The cursor is kept after the work that it stands for: an interruption between the two
-    // repeats a page of the feed, and loses none. A database takes both in one transaction.
+    // Store the cursor after the work that it confirms: an interruption in between repeats a page
+    // of the feed, and loses none. A database can store both in one transaction.
     state.after = feed.next;
     save(file, state);
   } while (feed.crawl_state !== "ended" || feed.has_more);

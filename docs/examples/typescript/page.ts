@@ -13,17 +13,17 @@ interface Page {
   contents?: { markdown?: string; missing?: string };
 }
 
-/** Submits the URL, waits until it is settled, and prints what was kept. */
+/** Submits the URL, waits until it is settled, and prints the page. */
 async function main(url: string): Promise<void> {
-  // A capture of the last day is as good as a new one.
+  // Accept a capture from the last day.
   const { id } = await call<Page>("POST", "/v1/url", { url, max_age_s: 86_400 });
   let page: Page;
   do {
-    // The service answers as soon as the URL is settled, after a minute at the latest.
+    // The service responds when the URL is settled, after at most a minute.
     page = await call<Page>("GET", `/v1/url/${id}?wait=60&include=markdown`);
   } while (page.state === "due");
-  // The page of a failure has contents, too. And not every capture has Markdown: a redirect or a
-  // picture has none, and `missing` says why.
+  // A failed URL may have contents, too, and some captures have no Markdown, such as redirects and
+  // images: `missing` says why.
   if (page.state === "captured" && page.contents?.markdown) {
     console.log(page.contents.markdown);
   } else {

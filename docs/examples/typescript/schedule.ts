@@ -1,5 +1,5 @@
 /**
- * Has a site crawled each night, and says when each schedule of the key is due.
+ * Schedules a nightly crawl of a site, and prints when each of the key's schedules is due.
  *
  *     API=http://127.0.0.1:8088 KEY=et_..._... node build/schedule.js NAME https://example.com/
  */
@@ -13,7 +13,7 @@ interface Schedule {
 
 const SETTINGS = { scope: "host", depth: 3, limit: 1_000 };
 
-/** Yields all schedules of the key. A list comes in pages; the last one has no `next`. */
+/** Yields all of the key's schedules. Lists are paged, and the last page has no `next`. */
 async function* schedules(): AsyncGenerator<Schedule> {
   let after = "";
   for (;;) {
@@ -25,14 +25,14 @@ async function* schedules(): AsyncGenerator<Schedule> {
   }
 }
 
-/** Adds the schedule unless it is there, and lists all. */
+/** Adds the schedule if it does not exist, and lists all schedules. */
 async function main(name: string, url: string): Promise<void> {
   try {
-    // A request that is repeated adds no second schedule (client.ts: Idempotency-Key).
+    // Repeating the request does not add a second schedule (client.ts: Idempotency-Key).
     const wanted = { name, urls: [url], at: "03:00", settings: SETTINGS };
     await call("POST", "/v1/url/schedule", wanted);
   } catch (error) {
-    // Names are unique: this one was added on another day.
+    // Names are unique, so this schedule was added on another day.
     if (!(error instanceof Problem && error.code === "name_taken")) throw error;
   }
   for await (const { name, next_at, fired } of schedules()) {

@@ -1,21 +1,21 @@
 /**
- * Receives the webhooks of a crawl service: verifies each event, and prints it as a line of JSON.
+ * Receives webhooks from a crawl service, verifies them, and prints each event as a line of JSON.
  *
  *     SECRET=whsec_... node build/webhook.js 127.0.0.1:9000
  *
- * TLS is for a proxy before it. An event may come more than once, under the same id; whoever does
- * something with events keeps the ids of those it has done.
+ * Use a reverse proxy for TLS. An event may arrive more than once with the same id, so store the ids
+ * of processed events.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 
 const SECRET = Buffer.from((process.env.SECRET ?? "").replace(/^whsec_/, ""), "base64");
-/** Older requests may be copies of one that was overheard. */
+/** An older request may be a copy that an attacker recorded. */
 const TOLERANCE_S = 300;
 const MAX_BYTES = 1 << 20;
 
-/** Returns whether a request was signed with the secret, within the last minutes. */
+/** Returns whether the request was signed with the secret within the last minutes. */
 function isGenuine(headers: IncomingHttpHeaders, body: Buffer): boolean {
   const header = (name: string): string => String(headers[name] ?? "");
   const sentAt = header("webhook-timestamp");
@@ -23,12 +23,12 @@ function isGenuine(headers: IncomingHttpHeaders, body: Buffer): boolean {
   const hmac = createHmac("sha256", SECRET);
   hmac.update(`${header("webhook-id")}.${sentAt}.`).update(body);
   const right = Buffer.from(`v1,${hmac.digest("base64")}`);
-  // There are two while a secret is changed.
+  // There are two signatures while the secret is being rotated.
   const given = header("webhook-signature").split(" ").map((one) => Buffer.from(one));
   return given.some((one) => one.length === right.length && timingSafeEqual(one, right));
 }
 
-/** Reads the body as it comes, before anything reads it as JSON; null if it is too large. */
+/** Reads the body's bytes. Returns null if there are too many. */
 async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -40,7 +40,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   return Buffer.concat(parts);
 }
 
-/** Answers 204 to what is genuine, and 401 to anything else. */
+/** Prints a genuine event and returns 204. Returns 401 for others. */
 async function receive(request: IncomingMessage): Promise<number> {
   const body = await bodyOf(request);
   if (body === null) return 413;
@@ -53,7 +53,7 @@ async function receive(request: IncomingMessage): Promise<number> {
 const server = createServer((request, response) => {
   receive(request).then(
     (status) => response.writeHead(status, { Connection: "close" }).end(),
-    // The sender hung up in the middle, and sends it again.
+    // The connection broke, or the body is not JSON. The sender will retry.
     () => response.destroy(),
   );
 });

@@ -1,4 +1,4 @@
-//! `run --role api`: runs the HTTP service until a signal stops it.
+//! `run --role api`: serves the HTTP API.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -17,7 +17,7 @@ use crate::{
     serve::ReservedAddress,
 };
 
-/// Maximum attempts for a store request while a client waits.
+/// Low, because a client waits for the response.
 const STORE_ATTEMPTS: u32 = 2;
 
 /// Options for the HTTP service.
@@ -40,10 +40,10 @@ pub struct ApiArgs {
     pub from: Option<String>,
 }
 
-/// Converts the options into the service's settings.
+/// Converts the options to the service's settings.
 ///
 /// # Errors
-/// Returns an error if no option names a store.
+/// Returns an error if no store is given, or if a store's path is invalid.
 pub(crate) fn settings(
     args: &ApiArgs,
     temporary: Option<PathBuf>,
@@ -58,7 +58,7 @@ pub(crate) fn settings(
     Ok(ApiSettings { from, temporary, ..settings_for(&store, fetch) })
 }
 
-/// Returns settings for a service that reads from the store it writes to.
+/// Returns the settings of a service that reads from the store it writes to.
 pub(crate) fn settings_for(store: &str, fetch: FetchSettings) -> ApiSettings {
     let FetchSettings { user_agent, allow_ranges, deny_ranges, .. } = fetch;
     ApiSettings {
@@ -76,7 +76,7 @@ pub(crate) fn settings_for(store: &str, fetch: FetchSettings) -> ApiSettings {
 /// clients can connect.
 ///
 /// # Errors
-/// Returns an error if the address is in use.
+/// Returns an error if the service cannot start or listen on the address, or if `listening` fails.
 pub(crate) async fn serve(
     reserved: ReservedAddress,
     settings: ApiSettings,
@@ -91,7 +91,7 @@ pub(crate) async fn serve(
     tracing::info!(%address, "serving the HTTP service");
     listening(address)?;
     let stopped = async move {
-        // The sender lives as long as the program, so this cannot fail.
+        // The sender lives as long as the program.
         let _ = stop.wait_for(|stop| *stop).await;
     };
     let limits = API_CONNECTIONS.replacing_refusals(problem_of_malformed);
@@ -104,10 +104,10 @@ pub(crate) async fn serve(
 /// Returns the store for the keys' crawls.
 ///
 /// # Errors
-/// Returns an error if the options name no store.
+/// Returns an error if no store is given.
 pub(crate) fn store(args: &ApiArgs) -> Result<&str, CliError> {
     let store = args.to.as_deref().filter(|store| !store.is_empty());
     store.ok_or_else(|| {
-        CliError::usage("--role api: --to says where the pages of its keys' crawls are kept")
+        CliError::usage("--role api needs --to, the store for the pages of the keys' crawls")
     })
 }

@@ -1,4 +1,4 @@
-//! `backup`: copies a finished scan's rows and objects to a store.
+//! `backup`: copies an ended scan's rows and objects to a store.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub struct BackupArgs {
     temporary: Option<PathBuf>,
 }
 
-/// Makes a backup, or finishes one that was interrupted.
+/// Makes a backup, or finishes an interrupted one.
 ///
 /// # Errors
 /// Returns an error if the scan is running, if the store holds another backup, or if a store or the

@@ -91,7 +91,6 @@ struct DatabasePatternArgs {
     patterns: PatternArgs,
 }
 
-/// Patterns of one kind.
 #[derive(Debug, Args)]
 pub(super) struct PatternArgs {
     /// Domains, including all hostnames below them, such as example.com
@@ -109,7 +108,6 @@ pub(super) struct PatternArgs {
 }
 
 impl PatternArgs {
-    /// Returns the patterns in the form in which lists store them.
     pub(super) fn checked(&self) -> Result<Patterns, CliError> {
         Patterns::check(self.kind(), &self.patterns)
     }

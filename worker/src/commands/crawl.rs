@@ -1,4 +1,4 @@
-//! `crawl`: start, watch and change live crawls, which fetch the web itself.
+//! `crawl`: starts, watches and changes live crawls.
 
 mod drop;
 mod fetches;
@@ -88,8 +88,8 @@ enum CrawlCommand {
 /// Runs a command on crawls.
 ///
 /// # Errors
-/// Returns an error if Postgres or a store cannot be reached, or the seeds or the options are
-/// invalid.
+/// Returns an error if an option or a seed is invalid, if nothing can be changed, or if Postgres or
+/// a store is unreachable.
 pub async fn run(args: CrawlArgs) -> CliResult {
     match args.command {
         CrawlCommand::Start(args) => start::start(*args).await,
@@ -112,7 +112,6 @@ pub async fn run(args: CrawlArgs) -> CliResult {
     }
 }
 
-/// Starts the jobs that write an ended crawl's indexes.
 async fn index(crawl: &OneCrawl) -> CliResult {
     let (coordinator, found) = crawl.find().await?;
     let name = &found.name;

@@ -1,4 +1,4 @@
-//! Connects to the database named by `--database-url` or `DATABASE_URL`.
+//! Connects to the database in `--database-url` or `DATABASE_URL`.
 
 use everytab_coordinator::Coordinator;
 use everytab_operations::database;
@@ -10,7 +10,7 @@ use crate::{cli_error::CliError, options::DatabaseArgs};
 /// Returns the database's URL.
 ///
 /// # Errors
-/// Returns an error with advice if no URL is given.
+/// Returns an error if no URL is given.
 pub fn url(args: &DatabaseArgs) -> Result<&str, CliError> {
     args.database_url.as_deref().filter(|url| !url.is_empty()).ok_or_else(|| {
         CliError::usage(
@@ -20,9 +20,8 @@ pub fn url(args: &DatabaseArgs) -> Result<&str, CliError> {
     })
 }
 
-/// Returns the database servers' addresses, so that the fetcher does not connect to them. A server
-/// that is reached through a socket has no address. If a name cannot be resolved, logs a warning
-/// and skips this name.
+/// Returns the addresses of the database's servers, so that the fetcher does not connect to them.
+/// Logs a warning for a name that cannot be resolved.
 pub async fn own_ranges(url: &str) -> Vec<IpNet> {
     let Ok(url) = Url::parse(url) else { return Vec::new() };
     let in_query = url.query_pairs().find(|(name, _)| name == "host" || name == "hostaddr");
@@ -43,15 +42,16 @@ pub async fn own_ranges(url: &str) -> Vec<IpNet> {
     ranges
 }
 
-/// Returns whether a host is a socket's directory. It may be percent-encoded, as in a URL.
+/// Returns whether a host is a socket's directory, possibly percent-encoded.
 fn is_socket(host: &str) -> bool {
     host.starts_with('/') || host.starts_with("%2F") || host.starts_with("%2f")
 }
 
-/// Connects to the database and checks that its schema is this program's.
+/// Connects to the database and checks its schema.
 ///
 /// # Errors
-/// Returns an error if no database is named, if it cannot be reached, or if it has another schema.
+/// Returns an error if no URL is given, if the database is unreachable, or if its schema is not
+/// this program's.
 pub async fn connect(args: &DatabaseArgs) -> Result<Coordinator, CliError> {
     database::connect(url(args)?).await
 }

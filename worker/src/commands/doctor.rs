@@ -1,4 +1,4 @@
-//! `doctor`: checks a run's requirements, and prints one line per check.
+//! `doctor`: checks a run's requirements.
 
 use std::path::PathBuf;
 
@@ -77,7 +77,6 @@ struct AccountArgs {
     instance: String,
 }
 
-/// Prints each check when it ends, and counts the failed ones.
 struct Report {
     as_json: bool,
     failed: usize,
@@ -98,11 +97,10 @@ impl Report {
     }
 }
 
-/// Runs all checks that the options select. A failed check does not stop the others.
+/// Runs and prints all checks that the options select, and returns exit code 1 if one fails.
 ///
 /// # Errors
-/// Returns an error if the roles cannot be combined, or if stdout cannot be written. A failed check
-/// is a line of output, and makes the exit code 1.
+/// Returns an error if an option is invalid, or if stdout cannot be written.
 pub async fn run(args: DoctorArgs) -> CliResult {
     let mut report = Report { as_json: args.json, failed: 0 };
     let temporary = args.temporary.unwrap_or_else(std::env::temp_dir);
@@ -164,7 +162,6 @@ pub async fn run(args: DoctorArgs) -> CliResult {
     Ok(if report.failed == 0 { Exit::Done } else { Exit::Failed })
 }
 
-/// Returns what processes with these roles need. `None` if no role is given.
 fn needs(roles: &[Role]) -> Option<RoleNeeds> {
     (!roles.is_empty()).then(|| RoleNeeds {
         kinds: Role::kinds(roles),

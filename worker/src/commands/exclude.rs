@@ -1,4 +1,4 @@
-//! `scan exclude`: stops all further requests of a running scan to some hosts or networks.
+//! `scan exclude`: stops a running scan's requests to hosts or networks.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ pub struct ExcludeArgs {
     reason: Option<String>,
 }
 
-/// Excludes the given patterns, and prints one line for each on stdout.
+/// Adds or lists exclusions, one line each on stdout.
 ///
 /// # Errors
 /// Returns an error if the file is not a list of patterns, if the scan has ended, or if the

@@ -47,10 +47,10 @@ enum FilterCommand {
     },
 }
 
-/// Stores, shows or removes filters.
+/// Stores, lists or removes a filter.
 ///
 /// # Errors
-/// Returns an error if a filter is invalid, or if the database fails.
+/// Returns an error if a filter is invalid or unknown, or if the database fails.
 pub async fn run(args: FilterCommandArgs) -> CliResult {
     match args.command {
         FilterCommand::Put { database, name, file } => {
@@ -89,7 +89,7 @@ pub async fn run(args: FilterCommandArgs) -> CliResult {
 /// Reads and checks a filter.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, or is not a filter.
+/// Returns an error if the file cannot be read, or if its filter is invalid.
 pub(super) fn read(file: &Path) -> Result<FilterSettings, CliError> {
     let of_file = |error: String| CliError::usage(format!("{}: {error}", file.display()));
     let size = std::fs::metadata(file).map_err(|error| of_file(error.to_string()))?.len();

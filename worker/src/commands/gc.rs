@@ -1,4 +1,4 @@
-//! `scan gc`: removes old sites and archives that no row refers to.
+//! `scan gc`: removes old sites and unreferenced archives.
 
 use clap::Args;
 use everytab_operations::gc::{self, GcOptions};
@@ -25,7 +25,7 @@ pub struct GcArgs {
     drop_rows: bool,
 }
 
-/// Removes everything that no scan needs, and prints one line on stdout for each thing removed.
+/// Removes what no scan needs, and prints a line for each removal.
 ///
 /// # Errors
 /// Returns an error if a store or the database fails, or if a manifest cannot be parsed.

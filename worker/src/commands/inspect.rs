@@ -1,10 +1,8 @@
-//! `inspect`: prints how this program reads files and URLs, as one JSON object per line on stdout.
-//! The commands for crawls print lines for people unless `--json` is given.
+//! `inspect`: prints how this program reads files and URLs.
 //!
-//! Invariants: all lines of a kind have the same fields, and a field is null if it does not apply.
-//! Bad input gives a line with `error` (on stderr in the output for people), and the command
-//! continues. Skipped records are counted on stderr. Each command reads as little of a file as it
-//! needs, and at most [`files::MAX_FILE_BYTES`].
+//! JSON lines of a kind have the same fields, and a field is null if it does not apply. Bad input
+//! produces a JSON line with `error`, or a message on stderr if the output is human-readable, and
+//! the command continues.
 
 mod files;
 mod filter;
@@ -83,11 +81,10 @@ enum InspectCommand {
     Normalize(normalize::NormalizeArgs),
 }
 
-/// Inspects the inputs one after the other.
+/// Inspects the inputs in their order. The exit code is 1 after bad input.
 ///
 /// # Errors
-/// Returns an error if stdout cannot be written, or if an option is wrong. After bad input, the
-/// exit code is 1.
+/// Returns an error if stdout cannot be written, or if an option is invalid.
 pub async fn run(args: InspectArgs) -> CliResult {
     let printed = match args.command {
         InspectCommand::Url(args) => return icons::urls(*args).await,
@@ -120,7 +117,6 @@ pub async fn run(args: InspectArgs) -> CliResult {
     command_result(printed)
 }
 
-/// Runs `print` on a thread that may block. Returns whether an input failed.
 async fn blocking(
     print: impl FnOnce(&mut Lines) -> io::Result<()> + Send + 'static,
 ) -> Result<io::Result<bool>, CliError> {

@@ -100,10 +100,10 @@ struct AddArgs {
     json: bool,
 }
 
-/// Creates, lists or revokes keys, and lists their webhooks.
+/// Creates, lists or revokes keys, or lists webhooks.
 ///
 /// # Errors
-/// Returns an error if the database fails, or if there is no such key.
+/// Returns an error if a value is invalid, if there is no such key, or if the database fails.
 pub async fn run(args: KeysArgs) -> CliResult {
     match args.command {
         KeysCommand::Add(args) => add(args).await,
@@ -145,7 +145,6 @@ async fn add(args: AddArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// Returns random bytes from the kernel's generator.
 pub(crate) fn random() -> Result<[u8; KEY_RANDOM_BYTES], CliError> {
     let mut bytes = [0; KEY_RANDOM_BYTES];
     File::open("/dev/urandom")
@@ -178,7 +177,6 @@ async fn webhooks(args: &DatabaseArgs, key: Option<&str>, as_json: bool) -> CliR
     Ok(Exit::Done)
 }
 
-/// Formats a webhook's state for a person.
 fn state_of(webhook: &WebhookState) -> String {
     let WebhookState { sent, pending, dropped, failures, .. } = webhook;
     let counts = format!("{sent} sent, {pending} waiting, {dropped} dropped");
@@ -191,7 +189,6 @@ fn state_of(webhook: &WebhookState) -> String {
     }
 }
 
-/// Formats a key's limits and usage for a person.
 fn use_of(key: &ApiKey) -> String {
     let of = |used: i64, limit: Option<i64>| match limit {
         Some(limit) => format!("{used} of {limit}"),
@@ -208,7 +205,7 @@ fn use_of(key: &ApiKey) -> String {
 }
 
 async fn revoke(args: &DatabaseArgs, key: &str) -> CliResult {
-    // Accept a whole key, too, and use its id.
+    // Accept a whole key, too.
     let id = split_key(key).map_or(key, |(id, _)| id);
     if !database::connect(args).await?.revoke_key(id).await? {
         return Err(CliError::new(format!(

@@ -1,4 +1,4 @@
-//! `list`: imports public lists for filters in live crawls, and shows them.
+//! `list`: imports and shows public lists for filters in live crawls.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,4 @@
-//! Implements `local`: a whole scan or a crawl service on this host, with the same worker processes
-//! as in a fleet.
+//! `local`: a whole scan or a crawl service on this host, with the worker processes of a fleet.
 
 mod args;
 mod given;
@@ -23,13 +22,13 @@ use crate::{
 /// Runs a scan or a service on this host.
 ///
 /// # Errors
-/// Returns an error if a part cannot be started, or the directory has another unfinished scan.
+/// Returns an error if a part cannot be started, or if the directory has another unfinished scan.
 pub async fn run(args: LocalArgs) -> CliResult {
     if let Some(address) = args.api {
         return service::run(&args, address).await;
     }
     if args.given.has("to") {
-        return Err(CliError::usage("--to says where a service keeps pages: give --api, too"));
+        return Err(CliError::usage("--to is the store of a crawl service: give --api, too"));
     }
     let address = reserve(&args)?;
     check_worker(&args)?;
@@ -37,8 +36,7 @@ pub async fn run(args: LocalArgs) -> CliResult {
     let processes = WorkerProcesses::default();
     let at_second_signal = processes.clone();
     let stop = stop::on_signal(move || at_second_signal.kill())?;
-    // Workers and Postgres end with the thread that starts them. Start them on this thread, because
-    // it lives longest.
+    // Workers and Postgres end with the thread that starts them, so this must be the main thread.
     let scan = LocalScan::open(&args.dir, &args.options())?;
     let result = scan_and_serve(&args, &scan, &processes, address, stop).await;
     processes.kill();
@@ -77,8 +75,8 @@ async fn scan_and_serve(
     })
 }
 
-/// Reserves the page's address before the scan starts, so that an address in use is rejected now
-/// and not at the end.
+/// Reserves the page's address before the scan, so that an address in use is rejected now and not
+/// at the end.
 fn reserve(args: &LocalArgs) -> Result<Option<ReservedAddress>, CliError> {
     let Some(address) = args.serve.filter(|_| !args.exit_when_done) else { return Ok(None) };
     if let Some(site) = args.site.as_deref().filter(|site| site.starts_with("s3://")) {
@@ -87,10 +85,10 @@ fn reserve(args: &LocalArgs) -> Result<Option<ReservedAddress>, CliError> {
     Ok(Some(ReservedAddress::new(address)?))
 }
 
-/// Checks the options with which a worker would fail and be restarted again and again.
+/// Rejects options with which each worker would fail and be restarted.
 fn check_worker(args: &LocalArgs) -> Result<(), CliError> {
     args.fetch.fetcher(Vec::new())?;
-    // Only one process can listen on this address, so several workers do not get it.
+    // Several workers do not get this address, because only one could listen on it.
     let metrics = std::env::var("EVERYTAB_METRICS").ok().filter(|_| args.workers == 1);
     if let Some(address) = metrics.and_then(|address| address.parse().ok()) {
         ReservedAddress::new(address)?;

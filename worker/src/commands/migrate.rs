@@ -9,7 +9,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Migrates the database. Running it again changes nothing.
+/// Migrates the database. Does nothing if it is up to date.
 ///
 /// # Errors
 /// Returns an error if the database fails.

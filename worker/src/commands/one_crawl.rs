@@ -1,4 +1,4 @@
-//! Finds the crawl for a command.
+//! Finds the crawl that a command names.
 
 use clap::Args;
 use everytab_coordinator::{Coordinator, CrawlStatus, FoundCrawl};
@@ -6,7 +6,6 @@ use everytab_crawl_settings::CrawlSettings;
 
 use crate::{cli_error::CliError, commands::database, options::DatabaseArgs};
 
-/// A crawl and its database.
 #[derive(Debug, Args)]
 pub(crate) struct OneCrawl {
     #[command(flatten)]
@@ -17,25 +16,25 @@ pub(crate) struct OneCrawl {
 }
 
 impl OneCrawl {
-    /// Returns the database and its matching crawl.
+    /// Returns the database and the crawl.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached, or no crawl or several crawls match.
+    /// Returns an error if Postgres is unreachable, or if no crawl or several crawls match.
     pub(crate) async fn find(&self) -> Result<(Coordinator, FoundCrawl), CliError> {
         find(&self.database, self.crawl.as_deref()).await
     }
 }
 
-/// Returns the database, and its crawl whose name is `text` or whose ID starts with it. Without
-/// `text`, returns the newest crawl.
+/// Returns the crawl whose name is `text` or whose ID starts with it. Without `text`, returns the
+/// newest crawl.
 ///
 /// # Errors
-/// Returns an error if Postgres cannot be reached, or no crawl or several crawls match.
+/// Returns an error if Postgres is unreachable, or if no crawl or several crawls match.
 pub(crate) async fn find(
     args: &DatabaseArgs,
     text: Option<&str>,
 ) -> Result<(Coordinator, FoundCrawl), CliError> {
-    // An unset variable in a script must not select a crawl.
+    // A script's unset variable must not select the newest crawl.
     if text.is_some_and(|text| text.trim().is_empty()) {
         return Err(CliError::usage("the crawl's id is empty; `crawl list` shows them"));
     }
@@ -49,7 +48,7 @@ pub(crate) async fn find(
     match (found.pop(), text) {
         (Some(crawl), _) if found.is_empty() => Ok((coordinator, crawl)),
         (Some(_), text) => Err(CliError::new(format!(
-            "{:?} is the beginning of several crawls' ids: {}",
+            "several crawls have an id that starts with {:?}: {}",
             text.unwrap_or_default(),
             ids.join(", ")
         ))),
@@ -68,10 +67,10 @@ pub(crate) fn has_ended(crawl: &FoundCrawl) -> CliError {
     CliError::new(format!("nothing was changed: crawl {} has ended", crawl.name))
 }
 
-/// Returns the settings for the crawl with this number and name.
+/// Returns a crawl's settings.
 ///
 /// # Errors
-/// Returns an error if Postgres cannot be reached, if the crawl was removed, or if an incompatible
+/// Returns an error if Postgres is unreachable, if the crawl was removed, or if an incompatible
 /// version of this program wrote its settings.
 pub(crate) async fn settings_of(
     coordinator: &Coordinator,
@@ -85,7 +84,7 @@ pub(crate) async fn settings_of(
 /// Returns a crawl's status.
 ///
 /// # Errors
-/// Returns an error if Postgres cannot be reached, or the crawl is gone.
+/// Returns an error if Postgres is unreachable, or if the crawl was removed.
 pub(crate) async fn status_of(
     coordinator: &Coordinator,
     crawl: &FoundCrawl,

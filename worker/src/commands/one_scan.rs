@@ -1,4 +1,4 @@
-//! Finds the scan for a command.
+//! Finds the scan that a command names.
 
 use clap::Args;
 use everytab_coordinator::Coordinator;
@@ -17,20 +17,20 @@ pub struct OneScan {
 }
 
 impl OneScan {
-    /// Connects to the database, and returns it with the scan's number in it.
+    /// Returns the database and the scan's number in it.
     ///
     /// # Errors
-    /// Returns an error if the database fails, or has no such scan.
+    /// Returns an error if the database fails, or if it has no such scan.
     pub async fn find(&self) -> Result<(Coordinator, i32), CliError> {
         let coordinator = database::connect(&self.database).await?;
         let number = self.number(&coordinator).await?;
         Ok((coordinator, number))
     }
 
-    /// Returns the scan's number in a database.
+    /// Returns the scan's number.
     ///
     /// # Errors
-    /// Returns an error if the database fails, or has no such scan.
+    /// Returns an error if the database fails, or if it has no such scan.
     pub async fn number(&self, coordinator: &Coordinator) -> Result<i32, CliError> {
         everytab_operations::database::scan_number(coordinator, self.scan).await
     }

@@ -18,7 +18,7 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// The prices, with the month in which they were recorded.
+/// Prices, with the month in which they were recorded.
 const PRICES: &str = include_str!("../../prices.json");
 
 /// Options for `plan`.
@@ -34,7 +34,8 @@ pub struct PlanArgs {
     #[arg(long, env = "EVERYTAB_SOURCE_IS_PUBLIC")]
     public: bool,
     /// Maximum number of hosts in the scan
-    // EVERYTAB_LIMIT is the limit of this console's scan, and conflicts with --hosts.
+    // No environment variable, because EVERYTAB_LIMIT is set on the console and conflicts with
+    // --hosts.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     /// Number of workers
@@ -60,7 +61,6 @@ pub struct PlanArgs {
     assumed: AssumedArgs,
 }
 
-/// Reads a scan's measurements from a file, a site or the database.
 async fn measured(scan: &str, database_url: Option<&str>) -> Result<MeasuredScan, CliError> {
     if let Ok(id) = scan.parse::<Uuid>() {
         let Some(url) = database_url.filter(|url| !url.is_empty()) else {
@@ -125,7 +125,6 @@ enum BackupToPlan {
 }
 
 impl FleetArgs {
-    /// Returns the planned costs for the time after the scan.
     fn after(&self) -> AfterScan {
         let backup = match self.backup {
             BackupToPlan::None => PlannedBackup::None,
@@ -197,7 +196,7 @@ impl AssumedArgs {
 /// Estimates a scan of a crawl, or computes the hours and dollars for a number of hosts.
 ///
 /// # Errors
-/// Returns an error if the crawl or its index cannot be read, or if a number is invalid.
+/// Returns an error if a source cannot be read, or if a number is invalid.
 pub async fn run(args: PlanArgs) -> CliResult {
     let PlanArgs { crawl, source, public, limit, workers, archive_rate, fleet, assumed, .. } = args;
     let PlanArgs { reconcile, database, json, .. } = args;

@@ -1,5 +1,4 @@
-//! `publish`: publishes a scan's site again, for example because the site was lost, or to go back
-//! to an older scan.
+//! `publish`: publishes a scan's site again, for example an older scan's.
 
 use std::path::PathBuf;
 
@@ -53,7 +52,7 @@ pub struct PublishArgs {
     temporary: Option<PathBuf>,
 }
 
-/// Publishes the site, and prints the published manifest on stdout.
+/// Publishes the site, and prints its manifest on stdout.
 ///
 /// # Errors
 /// Returns an error if the scan is not ready, if the site shows a later scan or would lose too
@@ -93,8 +92,8 @@ pub async fn run(args: PublishArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// Returns a context for code that uses only its stores. Its fetcher sends no requests, so this
-/// host's resolver settings do not matter.
+/// Returns a context for code that uses only its stores. Any resolver address is valid, because the
+/// fetcher sends no requests.
 fn storage_only(user_agent: Option<String>) -> Result<Context, CliError> {
     let mut settings =
         FetchSettings { dns: Some(([127, 0, 0, 1], 53).into()), ..Default::default() };

@@ -1,4 +1,4 @@
-//! `scan requests`: shows the requests that a scan sent to a host, and when.
+//! `scan requests`: shows the requests that a scan sent to a host.
 
 use clap::Args;
 use everytab_operations::requests;
@@ -23,7 +23,7 @@ pub struct RequestsArgs {
     json: bool,
 }
 
-/// Prints the requests, one per line, with time, method, URL, status, outcome and bytes.
+/// Prints the requests to a host.
 ///
 /// # Errors
 /// Returns an error if the database or the archive cannot be read.

@@ -34,11 +34,11 @@ pub struct RestoreArgs {
     temporary: Option<PathBuf>,
 }
 
-/// Restores a backup. Running it again finishes a restore that was interrupted.
+/// Restores a backup. Running it again finishes an interrupted restore.
 ///
 /// # Errors
-/// Returns an error if the database holds scans of its own, if the backup is damaged or was made by
-/// a newer program, or if a store or the database fails.
+/// Returns an error if the database holds other scans, if the backup is damaged or was made by a
+/// newer program, or if a store or the database fails.
 pub async fn run(args: RestoreArgs) -> CliResult {
     let temporary = args.temporary.unwrap_or_else(std::env::temp_dir);
     if args.verify {

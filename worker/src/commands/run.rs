@@ -1,4 +1,4 @@
-//! `run`: takes jobs from the database and performs them.
+//! `run`: takes jobs from the database and runs them.
 
 mod crawler_args;
 mod crawling_end;
@@ -30,8 +30,7 @@ use crate::{
     telemetry,
 };
 
-/// How long a worker waits for a database that is still starting. This equals the lease duration,
-/// after which other workers take over this worker's jobs anyway.
+/// How long to wait for a database that is still starting.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Options for `run`.
@@ -86,7 +85,8 @@ pub struct RunArgs {
 /// Runs jobs until the scan is done or a signal stops the process.
 ///
 /// # Errors
-/// Returns an error if the database stays unreachable, or if a setting is invalid.
+/// Returns an error if a setting is invalid, if the database stays unreachable, or if a job makes
+/// no progress.
 pub async fn run(mut args: RunArgs) -> CliResult {
     check_roles(&args)?;
     identify(&mut args)?;
@@ -132,8 +132,7 @@ pub async fn run(mut args: RunArgs) -> CliResult {
             temporary.clone(),
             store_settings(),
         );
-        // The jobs need a separate fetcher, because each job sets its fetcher's limits even if it
-        // fetches nothing.
+        // Each job sets its fetcher's limits, so the jobs must not share the crawler's.
         let for_jobs = Context::new(store_settings(), args.fetch.fetcher(own)?, temporary);
         let crawled = live_crawls::crawl(
             coordinator.clone(),
@@ -150,8 +149,8 @@ pub async fn run(mut args: RunArgs) -> CliResult {
     work(coordinator, context, settings, stop).await
 }
 
-/// Sets the User-Agent and the network scope for a process that crawls, or that reports them to
-/// clients. A scan's values are fixed when it starts.
+/// Sets the User-Agent and the network scope of a process that crawls or serves the API. A scan has
+/// its own.
 ///
 /// # Errors
 /// Returns an error if site owners could not tell who sends the requests.
@@ -163,7 +162,6 @@ fn identify(args: &mut RunArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Rejects roles that cannot be combined, and roles without the options that they need.
 fn check_roles(args: &RunArgs) -> Result<(), CliError> {
     check_combination(&args.roles)?;
     if args.roles.iter().any(|role| matches!(role, Role::Crawl | Role::Api)) {
@@ -187,7 +185,8 @@ pub(crate) fn check_combination(roles: &[Role]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Connects to the database once it is running. Returns `None` if a signal stops the process first.
+/// Connects to the database, even if it is still starting. `None` if a signal stops the process
+/// first.
 async fn connected(
     url: &str,
     stop: &mut watch::Receiver<bool>,
@@ -222,12 +221,10 @@ fn worker_exit(end: WorkerEnd) -> CliResult {
     }
 }
 
-/// Returns the resources that jobs need on this host. `own_ranges` are the addresses of the
-/// operator's own services.
+/// Returns the resources that jobs use. `own_ranges` are the addresses of the operator's services.
 ///
 /// # Errors
-/// Returns an error if the fetcher cannot be set up, or if the directory for temporary files cannot
-/// be created.
+/// Returns an error if the fetcher or the directory for temporary files cannot be created.
 pub fn context(
     fetch: &FetchArgs,
     own_ranges: Vec<IpNet>,

@@ -136,7 +136,7 @@ struct StatusArgs {
     json: bool,
     /// Serve the status of the newest scan as Prometheus metrics at http://ADDR/metrics. The
     /// command then keeps running after the scan ends and while Postgres is unreachable
-    // EVERYTAB_METRICS is the address of this host's worker.
+    // No environment variable, because EVERYTAB_METRICS is the address of this host's worker.
     #[arg(long, value_name = "ADDR:PORT", requires = "watch")]
     metrics: Option<SocketAddr>,
 }
@@ -168,7 +168,8 @@ struct StageArgs {
 /// Runs a subcommand.
 ///
 /// # Errors
-/// Returns an error if the database or a store fails, or if the request is rejected.
+/// Returns an error if an option is invalid, if nothing can be changed, or if the database or a
+/// store fails.
 pub async fn run(args: ScanArgs) -> CliResult {
     match args.command {
         ScanCommand::Start(args) => start(*args).await,
@@ -248,7 +249,7 @@ async fn from_crawl(
         _ if status.state.starts_with("drop") => "it is dropped",
         Some("written") => return Ok((coordinator, status.name, status.store)),
         Some("incomplete") => {
-            tracing::warn!(crawl = %name, "its indexes are incomplete; `crawl index` mends them");
+            tracing::warn!(crawl = %name, "its indexes are incomplete; `crawl index` repairs them");
             return Ok((coordinator, status.name, status.store));
         }
         Some("pending") => "its indexes are not written yet; `crawl status` says when they are",
@@ -264,14 +265,13 @@ async fn status(args: StatusArgs) -> CliResult {
     if let Some(address) = args.metrics {
         telemetry::serve_metrics(address).await?;
     }
-    // The earlier scan has ended, so its outcomes do not change while this scan is watched.
+    // The earlier scan has ended, so its outcomes no longer change.
     let mut before = coordinator.earlier_outcomes(number).await?;
     loop {
         let asked_at = Instant::now();
         let mut status = match coordinator.scan_status(number).await {
             Ok(status) => status,
-            // Keep serving metrics, because no alert can fire if Prometheus cannot scrape this
-            // process.
+            // Keep serving metrics, because an alert cannot fire without them.
             Err(error) if stays => {
                 tracing::warn!(%error, "cannot read the scan's status; retrying");
                 tokio::time::sleep(STATUS_INTERVAL).await;
@@ -371,7 +371,6 @@ async fn pause(args: StageArgs, pause: bool) -> CliResult {
     said(changed, done, "the scan has ended or is already in this state")
 }
 
-/// A change to a running scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Setting {
     Rate(Option<i32>),

@@ -21,14 +21,14 @@ pub struct ServeArgs {
     addr: SocketAddr,
 }
 
-/// Serves until a signal stops the process. Prints the site's address on stdout once it listens.
+/// Serves until a signal stops the process. Prints the site's URL once clients can connect.
 ///
 /// # Errors
 /// Returns an error if the directory cannot be read, or if the address is in use.
 pub async fn run(args: ServeArgs) -> CliResult {
     let mut stop = stop::on_signal(|| {})?;
     let shutdown = async move {
-        // The sender lives as long as the process, so only a signal ends this.
+        // The sender lives as long as the process.
         drop(stop.wait_for(|stop| *stop).await);
     };
     let serving = serve(args.dir, args.addr, shutdown).await?;

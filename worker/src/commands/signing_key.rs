@@ -90,7 +90,7 @@ fn given(args: &KeyFileArgs) -> Result<SigningKey, CliError> {
 
 fn new(file: &Path) -> Result<serde_json::Value, CliError> {
     let (key, pem) = SigningKey::generate()?;
-    // Never replace an existing file, because a key that is in use must not be lost.
+    // Never overwrite a key, because it may be in use.
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
     made.and_then(|mut made| made.write_all(pem.as_bytes()).and_then(|()| made.sync_all()))
         .map_err(|error| {

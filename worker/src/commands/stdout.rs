@@ -1,7 +1,7 @@
-//! Prints lines of data on standard output.
+//! Prints data on standard output.
 //!
-//! Invariant: if a reader closes the pipe early (`| head`), the command still runs to its end and
-//! succeeds. If standard output has any other error, the command fails, because data would be lost.
+//! If the reader closes the pipe early (`| head`), the command still completes and succeeds. Any
+//! other error fails the command, because data would be lost.
 
 use std::{
     fmt::{Arguments, Display},
@@ -24,8 +24,7 @@ pub fn line(text: impl Display) -> Result<(), CliError> {
     print(format_args!("{text}\n")).map(drop)
 }
 
-/// Prints a row's parts, two spaces apart. If the terminal is too narrow for one line, prints
-/// several; see [`row`].
+/// Prints a row's parts, on several lines if the terminal is too narrow; see [`row`].
 ///
 /// # Errors
 /// Returns an error like [`line`].
@@ -64,7 +63,7 @@ impl LineSink for StandardStreams {
             return false;
         }
         if let Err(error) = frame::paint(Stream::Stderr, |size| frame(size.columns)) {
-            // The terminal may be gone, but the operation continues.
+            // The terminal may be gone. The operation continues.
             tracing::debug!(%error, "the display was not painted");
         }
         true

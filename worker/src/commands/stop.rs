@@ -1,6 +1,6 @@
-//! Handles SIGTERM and SIGINT: the first signal starts a drain, and the second ends the process
-//! immediately. SIGHUP, which a closed terminal sends, and EC2's notice that it will terminate the
-//! instance also start a drain, but do not count as a signal.
+//! Handles signals: the first SIGTERM or SIGINT starts a drain, and the second ends the process
+//! immediately. SIGHUP and EC2's notice also start a drain, but are not counted as the first
+//! signal.
 
 use std::{fs, process};
 
@@ -15,8 +15,8 @@ use crate::{
     spot_notice,
 };
 
-/// Returns a value that turns true at the first signal. At the second signal, `at_second` runs
-/// before the process ends.
+/// Returns a value that turns true at the first signal. Calls `at_second` before the second signal
+/// ends the process.
 ///
 /// # Errors
 /// Returns an error if no signal handler can be installed.
@@ -24,8 +24,8 @@ pub fn on_signal(at_second: impl Fn() + Send + 'static) -> Result<watch::Receive
     Ok(stop(at_second)?.subscribe())
 }
 
-/// Returns a value like [`on_signal`], which also turns true at a notice from the instance metadata
-/// service at `metadata`.
+/// Like [`on_signal`], but the value also turns true at a notice from the instance metadata
+/// service.
 ///
 /// # Errors
 /// Returns an error if no signal handler can be installed.
@@ -68,7 +68,6 @@ fn stop(at_second: impl Fn() + Send + 'static) -> Result<watch::Sender<bool>, Cl
     Ok(sender)
 }
 
-/// Waits for a signal. Never returns without a handler.
 async fn received(handler: &mut Option<Signal>) -> bool {
     match handler {
         Some(handler) => handler.recv().await.is_some(),
@@ -76,7 +75,7 @@ async fn received(handler: &mut Option<Signal>) -> bool {
     }
 }
 
-/// Returns whether the process was started with SIGHUP ignored, as `nohup` does.
+/// Returns whether this process was started with SIGHUP ignored, as `nohup` does.
 fn ignores_hangup() -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores_hangup_in(&status))
 }

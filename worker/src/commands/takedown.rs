@@ -41,11 +41,11 @@ pub struct TakedownArgs {
     reason: Option<String>,
 }
 
-/// Removes all tabs that match the patterns, and prints one line per tab on stdout.
+/// Removes all tabs that match the patterns, and prints a line for each. The exit code is 1 if a
+/// pattern matches no tab and was not taken down before.
 ///
 /// # Errors
-/// Returns an error if a store fails or holds no site. The exit code is 1 if a pattern matches no
-/// tab, unless the pattern was taken down before.
+/// Returns an error if a pattern is invalid, or if a store fails or holds no site.
 pub async fn run(args: TakedownArgs) -> CliResult {
     let TakedownArgs {
         patterns,

@@ -1,9 +1,7 @@
 //! A frame of lines at the terminal's bottom, repainted in place, with log lines above it.
 //!
-//! Invariants: a new frame covers exactly the rows of the last frame, even if the terminal has
-//! become narrower. All output through [`LogLines`] appears above the frame. When the program ends,
-//! the cursor is below the last frame and nothing else in the terminal has changed, so Ctrl-C
-//! leaves the terminal clean at any moment.
+//! A new frame erases exactly the rows of the last one, even if the terminal has become narrower.
+//! Ctrl-C leaves a clean terminal at any moment, because the cursor is always below the frame.
 
 use std::io::{self, IsTerminal as _, Write};
 
@@ -16,10 +14,9 @@ use everytab_operations::progress::layout::{MIN_COLUMNS, width};
 use parking_lot::Mutex;
 use terminal_size::terminal_size_of;
 
-/// Assumed size of a terminal that does not report its size.
+/// Assumed size of a terminal that does not report one.
 const USUAL_SIZE: Size = Size { columns: 80, rows: 24 };
 
-/// This process's frame. There is one, because a process has one terminal.
 static FRAME: Mutex<Option<Frame>> = Mutex::new(None);
 
 /// A terminal's columns and rows.
@@ -69,8 +66,7 @@ impl Stream {
         }
     }
 
-    /// Returns the columns for lines that are written once: the terminal's, or no limit for a file
-    /// or a pipe.
+    /// Returns the columns for lines that are written once. A file or a pipe has no limit.
     pub fn columns(self) -> usize {
         if self.is_terminal() { self.size().columns.max(MIN_COLUMNS) } else { usize::MAX }
     }
@@ -88,8 +84,8 @@ fn write_all(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-/// Paints lines over the last frame. `compose` makes them for the terminal's current size. Lines
-/// that do not fit on the terminal are skipped and counted.
+/// Replaces the last frame by the lines that `compose` returns for the terminal's size. Lines that
+/// do not fit are counted instead.
 ///
 /// # Errors
 /// Returns an error if the terminal cannot be written.
@@ -107,12 +103,12 @@ pub fn paint(stream: Stream, compose: impl FnOnce(Size) -> Vec<String>) -> io::R
     stream.write(&bytes)
 }
 
-/// Leaves the last frame where it is. Later output appears below it.
+/// Keeps the last frame on the screen. Later output appears below it.
 pub fn finish() {
     FRAME.lock().take();
 }
 
-/// Returns the lines that fit on the screen. The last row remains free for the cursor.
+/// Shortens the lines to the screen, whose last row remains free for the cursor.
 fn shortened(mut lines: Vec<String>, size: Size) -> Vec<String> {
     let room = size.rows.saturating_sub(1).max(1);
     if lines.iter().map(|line| rows_of(line, size.columns)).sum::<usize>() <= room {
@@ -133,13 +129,11 @@ fn shortened(mut lines: Vec<String>, size: Size) -> Vec<String> {
     lines
 }
 
-/// Returns the number of rows that a line takes on a terminal with `columns` columns.
 fn rows_of(line: &str, columns: usize) -> usize {
     width(line).div_ceil(columns.max(1)).max(1)
 }
 
 impl Frame {
-    /// Moves the cursor to the beginning of the frame and clears everything from there on.
     fn erase(&self, out: &mut Vec<u8>, columns: usize) -> io::Result<()> {
         let rows: usize = self.lines.iter().map(|line| rows_of(line, columns)).sum();
         queue!(out, MoveToColumn(0))?;
@@ -154,7 +148,7 @@ impl Frame {
     }
 }
 
-/// Standard error for log lines, which are written above the frame if there is one.
+/// A writer for log lines, which appear on standard error above the frame.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LogLines;
 

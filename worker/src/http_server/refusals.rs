@@ -1,9 +1,8 @@
-//! A connection that replaces error responses which the HTTP library sends by itself.
+//! A connection that replaces the error responses that the HTTP library sends by itself.
 //!
-//! The library responds to a malformed head by itself, with an empty body, and then ends with an
-//! error. Therefore, bytes that look like such a response are held back until the library has ended
-//! or writes more. Invariant: all other responses pass unchanged. This does not depend on the
-//! replacement's content.
+//! The library responds to a malformed head with an empty body, and then returns an error. The
+//! connection therefore holds back bytes that look like such a response until the library has
+//! returned or writes more.
 
 use std::{
     io,
@@ -18,23 +17,20 @@ use tokio::{
     time::timeout,
 };
 
-/// Creates the response that replaces the library's. `None` if the bytes are not such a response.
+/// Returns the response to send instead of the library's, or `None` to keep it.
 pub(crate) type Replace = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// Status lines of the library's own error responses.
 const STATUS_LINES: [&str; 3] = [
     "HTTP/1.1 400 Bad Request\r\n",
     "HTTP/1.1 414 URI Too Long\r\n",
     "HTTP/1.1 431 Request Header Fields Too Large\r\n",
 ];
-/// Maximum length of the library's own error response: a status line, three headers and an empty
-/// line.
+/// Maximum length of the library's error response: a status line, three headers and an empty line.
 const MAX_REFUSAL_BYTES: usize = 160;
-/// How long a client may take to read the last response. If the connection were closed earlier,
-/// bytes that the client still sends would make its system drop the response.
+/// Time for a client to read the last response. If the connection were closed while the client
+/// still sends, the client's system would drop the response.
 const LINGER_TIME: Duration = Duration::from_secs(2);
 
-/// A connection, with the end of its output if this may be the library's own error response.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
@@ -47,9 +43,8 @@ impl Connection {
         Self { stream, replace, held: Vec::new() }
     }
 
-    /// Sends the bytes held back, or their replacement if they are the library's own error
-    /// response. Then closes the connection when the client closes it, or after the time to read
-    /// the response.
+    /// Sends the bytes held back or their replacement, then waits until the client closes the
+    /// connection or [`LINGER_TIME`] is over.
     pub(super) async fn finish(mut self, is_refusal: bool) {
         let replaced = self.replace.filter(|_| is_refusal).and_then(|replace| replace(&self.held));
         let last = replaced.unwrap_or(self.held);
@@ -60,11 +55,10 @@ impl Connection {
             while self.stream.read(&mut unread).await? > 0 {}
             Ok::<_, io::Error>(())
         };
-        // Ignore errors, because the client may close its connection at any time.
+        // The client may close its connection at any time.
         let _ = timeout(LINGER_TIME, lingering).await;
     }
 
-    /// Writes the bytes held back, because more follow.
     fn poll_held(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.held.is_empty() {
             let written = ready!(Pin::new(&mut self.stream).poll_write(context, &self.held))?;
@@ -77,8 +71,7 @@ impl Connection {
     }
 }
 
-/// Returns the offset at which the library's own error response begins, if these bytes end with
-/// one.
+/// Returns the offset of the library's error response, if the bytes end with one.
 fn refusal_in(bytes: &[u8]) -> Option<usize> {
     let from = bytes.len().saturating_sub(MAX_REFUSAL_BYTES);
     let tail = bytes.get(from..)?;

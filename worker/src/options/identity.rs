@@ -1,4 +1,4 @@
-//! Options that identify the sender of requests to the web, for scans and for processes that crawl.
+//! Options that identify the sender of requests to the web.
 
 use clap::{Args, ValueEnum};
 use everytab_jobs::scan_settings::Internet;
@@ -41,9 +41,8 @@ impl IdentityArgs {
         }
     }
 
-    /// Returns the User-Agent for a process that crawls, or for a service that reports it. This is
-    /// `own` if given, and otherwise made from the site and the contact. `None` if the internet is
-    /// small and no option is given.
+    /// Returns the User-Agent: `own` if given, otherwise one made from the site and the contact.
+    /// `None` if the internet is small and no option is given.
     ///
     /// # Errors
     /// Returns an error if the internet is public and the User-Agent would name no valid contact.
@@ -53,7 +52,7 @@ impl IdentityArgs {
     }
 }
 
-/// Parses an http or https address, and returns it with a slash at the end.
+/// Parses an http or https URL and appends a missing slash.
 pub fn parse_site_url(text: &str) -> Result<String, String> {
     let url = Url::parse(text).map_err(|error| format!("{text:?} is not an address: {error}"))?;
     if !matches!(url.scheme(), "https" | "http") || url.query().is_some() {
@@ -63,7 +62,6 @@ pub fn parse_site_url(text: &str) -> Result<String, String> {
     Ok(format!("{url}{slash}"))
 }
 
-/// Checks that the string is an email address or an https URL.
 fn parse_contact(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._%+-".contains(c);
     let is_mail = text.split_once('@').is_some_and(|(name, host)| {

@@ -1,10 +1,8 @@
 //! Parses durations and numbers of bytes as a person writes them.
-//!
-//! This does not depend on their purpose, and does not check their bounds.
 
 use std::time::Duration;
 
-/// Returns the seconds, rounded up, so that a fraction does not become 0.
+/// Returns the seconds, rounded up so that a fraction does not become 0.
 pub(crate) fn whole_seconds(time: Duration) -> u64 {
     time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0))
 }
@@ -13,7 +11,6 @@ pub(crate) fn whole_seconds(time: Duration) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bytes(pub(crate) u64);
 
-/// Units of bytes, largest first.
 const UNITS: [(&str, u32); 5] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("", 0)];
 
 impl std::fmt::Display for Bytes {
@@ -34,7 +31,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
     })
 }
 
-/// Parses `250ms`, `90s`, `5m`, `2h`, `7d`, or a number of seconds. The settings check the bounds.
+/// Parses `250ms`, `90s`, `5m`, `2h`, `7d`, or a number of seconds, without bounds.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
     let unit_ms = match unit {
@@ -51,7 +48,6 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{text:?} is not a duration such as 250ms, 90s, 5m, 2h or 7d"))
 }
 
-/// Splits a string into a number and the unit that follows.
 fn split(text: &str) -> (Option<u64>, &str) {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

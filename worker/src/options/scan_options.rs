@@ -75,9 +75,8 @@ pub struct ScanOptionArgs {
 }
 
 impl ScanOptionArgs {
-    /// Returns the options in the form that operations use.
+    /// Converts the options to those of operations.
     pub fn scan_options(&self) -> ScanOptions {
-        // Name every option, so that the compiler reports one that is not passed on.
         let Self {
             limit,
             robots,
@@ -111,8 +110,7 @@ impl ScanOptionArgs {
     }
 }
 
-/// Parses the id of a CloudFront distribution. Rejects it if this program cannot invalidate
-/// distributions.
+/// Parses the id of a CloudFront distribution. Rejects it if this program cannot invalidate one.
 pub fn parse_distribution(text: &str) -> Result<String, String> {
     if !cfg!(feature = "cloudfront") {
         return Err("this program was built without the feature `cloudfront`".to_owned());
@@ -123,7 +121,7 @@ pub fn parse_distribution(text: &str) -> Result<String, String> {
         .ok_or_else(|| format!("{text:?} is not the id of a distribution, such as E2QWRUHAPOMQZL"))
 }
 
-/// Parses `90s`, `5m`, `250ms`, `2h`, or a number of seconds.
+/// Parses `90s`, `5m`, `250ms`, `2h`, or a number of seconds, up to a day.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

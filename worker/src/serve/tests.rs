@@ -53,7 +53,7 @@ impl Site {
         sent.expect("the server answers")
     }
 
-    /// Returns the status line for a request whose path a normal client would not send.
+    /// Returns the status line for a path that a normal client would not send.
     async fn raw(&self, path: &str) -> String {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let mut socket = tokio::net::TcpStream::connect(self.address).await.expect("connect");
@@ -238,7 +238,7 @@ async fn ranges_of_any_file_are_served() {
     let request = site.client.get(&url).header(header::RANGE, "bytes=-7");
     let last = request.send().await.expect("the server answers");
     assert_eq!(header_of(&last, header::CONTENT_RANGE), "bytes 2999993-2999999/3000000");
-    // The client cannot know whether its piece belongs to this version.
+    // The client's piece may belong to another version, or the range is not supported.
     for (name, value) in [
         (header::IF_RANGE, "\"old\""),
         (header::RANGE, "bytes=0-1,5-6"),

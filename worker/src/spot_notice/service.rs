@@ -1,4 +1,4 @@
-//! Polls the instance metadata service with the client of the AWS SDK.
+//! Polls the instance metadata service with the AWS SDK's client.
 
 use std::time::Duration;
 
@@ -6,23 +6,22 @@ use aws_config::imds::{Client, client::error::ImdsError};
 use serde::Deserialize;
 use url::Url;
 
-/// Whether this program has a client for the service.
 pub(super) const IS_BUILT_IN: bool = true;
 
-/// Interval between polls. AWS recommends five seconds.
+/// Interval between polls, as AWS recommends.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
-/// Timeout for a response. The service runs on the instance's physical host and responds in
+/// Timeout for a response. The service is on the instance's physical host and responds in
 /// milliseconds.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
-/// A token's lifetime. The client replaces it two minutes before it expires.
+/// Lifetime of the service's token.
 const TOKEN_TTL: Duration = Duration::from_secs(300);
 const SPOT: &str = "/latest/meta-data/spot/instance-action";
 const LIFECYCLE: &str = "/latest/meta-data/autoscaling/target-lifecycle-state";
 const UNAUTHORIZED: u16 = 401;
 const NOT_FOUND: u16 = 404;
 
-/// Waits until the instance is about to be terminated, and returns the reason for the log. If the
-/// service does not respond, logs this once and tries again.
+/// Waits for a notice, and returns its reason for the log. Logs once if the service becomes
+/// unreachable, and keeps polling.
 pub async fn wait_for_notice(endpoint: Url) -> String {
     let mut service = Service { endpoint, client: None };
     let mut was_reached = true;
@@ -52,14 +51,12 @@ pub async fn wait_for_notice(endpoint: Url) -> String {
     }
 }
 
-/// The notice that the service has for this instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Notice {
-    /// The instance keeps running.
     Stay,
-    /// The instance will be stopped, with the reason.
+    /// The worker should drain, for this reason.
     Leave(String),
-    /// The item cannot be parsed.
+    /// The service's response is not understood.
     Unknown(String),
 }
 
@@ -94,7 +91,7 @@ fn understand_lifecycle(body: &str) -> Notice {
 
 struct Service {
     endpoint: Url,
-    /// The client with its token. `None` before the first request and after a rejected token.
+    /// `None` before the first request and after a rejected token.
     client: Option<Client>,
 }
 
@@ -113,8 +110,8 @@ impl Service {
         Ok(notice)
     }
 
-    /// Returns one item, if it exists. The SDK keeps a token until it expires. If the service
-    /// rejects a token earlier, this replaces the token once, together with its client.
+    /// Returns the item, or `None` if it does not exist. If the service rejects a token before it
+    /// expires, retries once with a new client, because the SDK's client would keep the token.
     async fn get(&mut self, path: &str) -> Result<Option<String>, String> {
         for _ in 0..2 {
             let client = match self.client.take() {
@@ -148,14 +145,14 @@ fn client(endpoint: &Url) -> Result<Client, String> {
     let builder = Client::builder()
         .endpoint(endpoint.as_str())
         .map_err(|error| format!("{endpoint}: {error}"))?;
-    // No retries, because the next poll is the next attempt.
+    // The next poll is the retry.
     let builder = builder.max_attempts(1).token_ttl(TOKEN_TTL);
     let builder = builder.connect_timeout(ANSWER_TIMEOUT).read_timeout(ANSWER_TIMEOUT);
     Ok(builder.operation_timeout(ANSWER_TIMEOUT * 2).build())
 }
 
-/// Returns the last error in the chain, because the SDK's own errors say only which part of a
-/// request failed.
+/// Returns the innermost error, because the SDK's own errors say only which part of a request
+/// failed.
 fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let chain = std::iter::successors(Some(error), |error| error.source());
     chain.last().map(ToString::to_string).unwrap_or_default()

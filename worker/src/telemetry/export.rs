@@ -1,8 +1,7 @@
-//! Exporters for metrics and traces: OTLP to a collector, HTTP for Prometheus, or none.
+//! Exporters for metrics and traces: OTLP over http/protobuf, and HTTP for Prometheus.
 //!
-//! OTLP is off unless `OTEL_EXPORTER_OTLP_ENDPOINT` (or a signal's variable) is set; all the
-//! standard variables apply. It uses http/protobuf through a client with its own threads, which
-//! must be created and ended outside the program's runtime.
+//! The standard OpenTelemetry variables enable and configure OTLP. Its client has its own threads,
+//! which must be created and ended outside the program's runtime.
 
 use std::{
     net::SocketAddr,
@@ -24,8 +23,7 @@ use tokio::net::TcpListener;
 use super::{metrics, process};
 use crate::{cli_error::CliError, http_server};
 
-/// Timeout for sending the remaining telemetry when the process ends, because an unreachable
-/// collector must not keep a worker from ending.
+/// Time to send the remaining telemetry when the process ends, even if the collector hangs.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 #[cfg(not(feature = "otlp"))]
 const NOT_BUILT_IN: &str = "this program was built without the feature otlp";
@@ -33,7 +31,6 @@ const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
-/// The exporters. [`Exporters::end`] ends them.
 #[derive(Debug, Default)]
 pub(super) struct Exporters {
     meters: Option<SdkMeterProvider>,
@@ -47,11 +44,10 @@ fn is_set(signal: &str) -> bool {
 }
 
 impl Exporters {
-    /// Starts the exporters that the environment requests, and the one for Prometheus if
-    /// `has_endpoint` is true.
+    /// Starts the exporters that the environment requests, and Prometheus's if `has_endpoint`.
     ///
     /// # Errors
-    /// Returns an error if the environment requests an exporter that cannot be created.
+    /// Returns an error if a requested exporter cannot be created.
     pub(super) fn start(has_endpoint: bool) -> Result<Self, CliError> {
         let is_disabled = std::env::var("OTEL_SDK_DISABLED").is_ok_and(|value| value == "true");
         let sends_metrics = !is_disabled && is_set("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
@@ -62,7 +58,7 @@ impl Exporters {
         }
         check_protocol()?;
         let refused = |error: String| {
-            CliError::usage(format!("the OTEL_EXPORTER_OTLP variables cannot be used: {error}"))
+            CliError::usage(format!("invalid OTEL_EXPORTER_OTLP variables: {error}"))
         };
         let resource = resource();
         if has_endpoint || sends_metrics {
@@ -90,19 +86,18 @@ impl Exporters {
         Ok(exporters)
     }
 
-    /// Returns the tracer that makes traces from spans, if traces are exported.
     pub(super) fn tracer(&self) -> Option<Tracer> {
         self.tracers.as_ref().map(|tracers| tracers.tracer("everytab"))
     }
 
-    /// Sends the remaining telemetry, within [`FLUSH_TIMEOUT`].
+    /// Sends the remaining telemetry within [`FLUSH_TIMEOUT`].
     pub(super) fn end(&mut self) {
         let (meters, tracers) = (self.meters.take(), self.tracers.take());
         if meters.is_none() && tracers.is_none() {
             return;
         }
         let (done, wait) = mpsc::channel();
-        // Use a separate thread, so that an exporter that hangs ends with the process.
+        // A separate thread lets an exporter that hangs end with the process.
         std::thread::spawn(move || {
             let ended =
                 [tracers.map(|tracers| tracers.shutdown()), meters.map(|meters| meters.shutdown())];
@@ -175,7 +170,7 @@ fn observe_process() {
 }
 
 /// Serves `/metrics` (Prometheus's text format) and `/healthz` until the process ends. Returns once
-/// it listens.
+/// the socket listens.
 ///
 /// # Errors
 /// Returns an error if this process cannot listen on the address.
@@ -198,18 +193,18 @@ pub(crate) async fn serve_metrics(address: SocketAddr) -> Result<SocketAddr, Cli
 fn text() -> Vec<u8> {
     let families = REGISTRY.get().map(Registry::gather).unwrap_or_default();
     let mut text = Vec::new();
-    // The encoder rejects a family without series, but `gather` does not return any.
+    // The encoder would reject a family without series, but `gather` returns none.
     if let Err(error) = TextEncoder::new().encode(&families, &mut text) {
         tracing::warn!(%error, "metrics could not be written");
     }
     text
 }
 
-/// Makes the provider send its metrics over http/protobuf, as configured by the standard variables.
+/// Adds an OTLP exporter to the metrics.
 ///
 /// # Errors
-/// Returns an error if the environment requests an impossible configuration, or this program was
-/// built without the feature `otlp`.
+/// Returns an error if the environment's configuration is invalid, or if this program lacks the
+/// feature `otlp`.
 fn with_metrics(builder: MeterProviderBuilder) -> Result<MeterProviderBuilder, String> {
     #[cfg(feature = "otlp")]
     {
@@ -223,7 +218,7 @@ fn with_metrics(builder: MeterProviderBuilder) -> Result<MeterProviderBuilder, S
     }
 }
 
-/// Makes the provider send its traces, like [`with_metrics`].
+/// Adds an OTLP exporter to the traces.
 ///
 /// # Errors
 /// Returns the same errors as [`with_metrics`].

@@ -1,7 +1,4 @@
-//! Limits the log lines per call site in a time window, and counts the lines beyond the limit.
-//!
-//! Invariant: each suppressed line is counted once, and reported with its call site after the
-//! window. This does not depend on the lines' content.
+//! Limits the log lines per call site in a time window, and reports how many it suppressed.
 
 use std::{
     collections::HashMap,
@@ -17,10 +14,9 @@ use tracing_subscriber::{
 
 use super::metrics::metrics;
 
-/// The time window in which a call site's lines are counted.
+/// Time window in which a call site's lines are counted.
 pub(super) const WINDOW: Duration = Duration::from_secs(10);
 
-/// A call site's lines.
 struct CallSiteLines {
     metadata: &'static Metadata<'static>,
     since: Instant,
@@ -28,7 +24,6 @@ struct CallSiteLines {
     suppressed: u64,
 }
 
-/// The limit, and all call sites' counts. A process has one.
 pub(super) struct Flood {
     /// Maximum lines per call site and window. `None` means no limit.
     limit: Option<u32>,
@@ -56,7 +51,7 @@ impl Flood {
         false
     }
 
-    /// Returns the number of lines suppressed since the last call, by `file:line`.
+    /// Returns the lines suppressed since the last call, by `file:line`.
     pub(super) fn take_suppressed(&self) -> Vec<(String, u64)> {
         let mut suppressed = Vec::new();
         for lines in self.call_sites.lock().values_mut().filter(|lines| lines.suppressed > 0) {
@@ -69,7 +64,6 @@ impl Flood {
     }
 }
 
-/// Logs the number of suppressed lines.
 pub(super) fn report(flood: &Flood) {
     for (place, lines) in flood.take_suppressed() {
         metrics().log_suppressed.add(lines, &[]);
@@ -77,8 +71,8 @@ pub(super) fn report(flood: &Flood) {
     }
 }
 
-/// Writes the lines within the limit in another format. It is not a filter of a layer, because
-/// tracing evaluates such a filter only once per call site and keeps the result.
+/// Formats only the lines within the limit. A layer's filter could not count lines, because tracing
+/// caches its result per call site.
 pub(super) struct Limited<F> {
     pub(super) format: F,
     pub(super) flood: &'static Flood,

@@ -1,9 +1,7 @@
-//! All metrics: their names, units, labels and meanings, and the instruments behind them.
+//! All metrics, and the instruments that record them.
 //!
-//! Invariants: [`table`] and the instruments are one list, which docs/metrics.md repeats (a test
-//! compares them). Labels take their values from closed lists, never from web data, so that the
-//! number of series is bounded. Without an exporter, recording does nothing. This does not depend
-//! on the exporter that reads the instruments.
+//! [`table`] also produces docs/metrics.md. Labels take their values from closed lists, never from
+//! web data, so that the number of series is bounded.
 
 use std::sync::OnceLock;
 
@@ -35,7 +33,6 @@ instruments! { Metrics RECORDED
         "Links of the crawl that no slot has read yet (`crawl status --metrics`)";
 }
 
-/// Processor time of this process.
 pub(super) const CPU: Metric = Metric {
     name: "process.cpu.time",
     kind: MetricKind::Counter,
@@ -43,7 +40,6 @@ pub(super) const CPU: Metric = Metric {
     labels: &[],
     meaning: "Processor time of this process, user and system",
 };
-/// Resident memory of this process.
 pub(super) const MEMORY: Metric = Metric {
     name: "process.memory.usage",
     kind: MetricKind::Gauge,
@@ -51,7 +47,6 @@ pub(super) const MEMORY: Metric = Metric {
     labels: &[],
     meaning: "Resident memory of this process",
 };
-/// Open files of this process.
 pub(super) const FILES: Metric = Metric {
     name: "process.open_file_descriptor.count",
     kind: MetricKind::Gauge,
@@ -59,10 +54,9 @@ pub(super) const FILES: Metric = Metric {
     labels: &[],
     meaning: "Files and sockets that this process has open",
 };
-/// The metrics that are read at each export.
+/// Metrics that are computed at each export.
 const OBSERVED: [Metric; 4] = [PERMITS, CPU, MEMORY, FILES];
 
-/// The metrics of live crawls and of the HTTP service.
 #[cfg(feature = "crawl")]
 const OF_CRAWLS: [&[Metric]; 2] =
     [everytab_crawler::metrics::METRICS, everytab_api::metrics::METRICS];
@@ -78,8 +72,8 @@ pub fn table() -> impl Iterator<Item = &'static Metric> {
 
 static METRICS: OnceLock<Metrics> = OnceLock::new();
 
-/// Returns this program's instruments. The first call, which [`super::start`] makes, uses the meter
-/// provider that is set at that time.
+/// Returns this program's instruments. The first call binds them to the current meter provider, so
+/// [`super::start`] makes it.
 pub fn metrics() -> &'static Metrics {
     METRICS.get_or_init(|| Metrics::new(&meter()))
 }
@@ -88,13 +82,13 @@ pub(super) fn meter() -> Meter {
     global::meter("everytab")
 }
 
-/// Adds 0 to the counter of suppressed log lines. If a series did not exist before its first event,
+/// Creates the counter of suppressed log lines. If a series did not exist before its first event,
 /// queries for its rate would miss this event.
 pub(crate) fn begin_at_zero() {
     metrics().log_suppressed.add(0, &[]);
 }
 
-/// Records a scan's state, from the document of `scan status`.
+/// Records a scan's state.
 pub(crate) fn scan_status(status: &ScanStatus) {
     let metrics = metrics();
     metrics.scan_running.record(u64::from(status.state == ScanState::Running), &[]);
@@ -115,7 +109,7 @@ pub(crate) fn scan_status(status: &ScanStatus) {
     }
 }
 
-/// Records a live crawl's state, from the document of `crawl status`.
+/// Records a live crawl's state.
 pub(crate) fn crawl_status(status: &CrawlStatus) {
     let metrics = metrics();
     metrics.crawl_running.record(u64::from(status.state == "running"), &[]);
@@ -133,7 +127,6 @@ pub(crate) fn crawl_status(status: &CrawlStatus) {
     }
 }
 
-/// Returns the sum over all reasons.
 fn sum_of(counts: &Value) -> i64 {
     let counts = counts.as_object().into_iter().flat_map(|counts| counts.values());
     counts.filter_map(Value::as_i64).sum()

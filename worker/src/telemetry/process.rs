@@ -2,27 +2,25 @@
 
 use std::fs;
 
-/// Returns this process's processor time, user and system, in seconds.
+/// Returns this process's user and system time in seconds.
 pub(super) fn cpu_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name in parentheses may contain any characters. The fields utime and stime are the 12th
-    // and 13th after it.
+    // The name in parentheses may contain any characters. utime and stime are the 12th and 13th
+    // fields after it.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
     Some(ticks as f64 / TICKS_PER_SECOND)
 }
 
-/// Clock ticks per second in /proc (USER_HZ), which Linux fixed at 100.
+/// Clock ticks per second in /proc (USER_HZ), which Linux fixes at 100.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Returns this process's resident memory in bytes.
 pub(super) fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1_024)
 }
 
-/// Returns the number of files and sockets that this process has open.
 pub(super) fn open_files() -> Option<u64> {
     // Listing the directory opens one more file.
     fs::read_dir("/proc/self/fd").ok().map(|entries| entries.count() as u64 - 1)

@@ -1,9 +1,7 @@
-//! The address guard (protection against SSRF): the program never connects to an address that is
-//! not public. In a network namespace where every address belongs to this host and ports 80 and 443
-//! respond, the program fetches icons from such addresses in every spelling: directly, by name, and
-//! by a redirect.
-//!
-//! It also fetches from public addresses, which shows that this network responds.
+//! Tests the address guard (protection against SSRF): the program never connects to an address that
+//! is not public. In a network namespace in which every address responds, it fetches icons from
+//! such addresses in every spelling, by name, and by redirect. It also fetches from public
+//! addresses, which shows that the network responds.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,7 +26,7 @@ use crate::{
     setup::{run, worker},
 };
 
-/// Ranges that are not public: rows from the IANA special-purpose registries, multicast, and cloud
+/// Ranges that are not public: rows of the IANA special-purpose registries, multicast, and cloud
 /// providers' metadata addresses.
 const SPECIAL: [&str; 47] = [
     "0.0.0.0/8",
@@ -89,7 +87,7 @@ pub(crate) fn special_addresses() -> BTreeSet<IpAddr> {
     rows.flat_map(|row| [row.network(), row.broadcast()]).collect()
 }
 
-/// An IPv4 address's spellings in URLs: dotted, as one number, in octal and hexadecimal, in fewer
+/// An address's spellings in URLs: dotted, as one number, in octal and hexadecimal, and with fewer
 /// parts.
 pub(crate) fn spellings(address: IpAddr) -> Vec<String> {
     let IpAddr::V4(address) = address else { return vec![format!("[{address}]")] };
@@ -110,23 +108,21 @@ pub(crate) fn spellings(address: IpAddr) -> Vec<String> {
     ]
 }
 
-/// The addresses that the program has connected to.
 pub(crate) type Dialled = Arc<Mutex<BTreeSet<IpAddr>>>;
 
-/// Routes all addresses to this host, and serves ports 80 and 443. Returns the addresses that the
-/// program connects to.
+/// Routes all addresses to this host, and serves ports 80 and 443.
 pub(crate) fn serve_all_addresses() -> Dialled {
     serve_all_addresses_with(BTreeMap::new())
 }
 
-/// Like [`serve_all_addresses`], but responds with the given bodies for these paths.
+/// Like [`serve_all_addresses`], with bodies for these paths.
 pub(crate) fn serve_all_addresses_with(files: BTreeMap<String, String>) -> Dialled {
     let files = Arc::new(files);
     shell("ip route add local 0.0.0.0/0 dev lo; ip -6 route add local ::/0 dev lo").unwrap();
     let dialled = Dialled::default();
     for port in [80, 443] {
         for address in [SocketAddr::from(([0_u16; 8], port)), SocketAddr::from(([0; 4], port))] {
-            // If the first listener takes IPv4 too, the second cannot be bound and is not needed.
+            // The first listener may take IPv4, too, so that this one cannot and need not be bound.
             let Ok(listener) = TcpListener::bind(address) else { continue };
             let (dialled, files) = (Arc::clone(&dialled), Arc::clone(&files));
             thread::spawn(move || {
@@ -139,8 +135,8 @@ pub(crate) fn serve_all_addresses_with(files: BTreeMap<String, String>) -> Diall
     dialled
 }
 
-/// Responds with four bytes, or with the file for the host and path or for the path. `/to?URL`
-/// redirects to this URL, and so does a file that consists of a URL.
+/// Responds with four bytes, or with the file for the host and path or for the path. `/to?URL`, and
+/// a file that consists of a URL, redirect to this URL.
 fn answer(mut stream: TcpStream, dialled: &Dialled, files: &BTreeMap<String, String>) {
     dialled.lock().unwrap().insert(stream.local_addr().unwrap().ip().to_canonical());
     let mut head = [0; 4_096];
@@ -161,8 +157,7 @@ fn answer(mut stream: TcpStream, dialled: &Dialled, files: &BTreeMap<String, Str
     let _ = stream.write_all(answer.as_bytes());
 }
 
-/// Serves the DNS records in `names`, and those for the names that must exist, on a free port.
-/// Returns its address.
+/// Serves these DNS records, and those of the names that must exist.
 pub(crate) fn resolve(mut names: BTreeMap<String, Vec<IpAddr>>) -> SocketAddr {
     let public: IpAddr = PUBLIC[0].parse().unwrap();
     names.extend(KNOWN_NAMES.map(|name| (name.to_owned(), vec![public])));
@@ -192,8 +187,8 @@ pub(crate) fn resolve(mut names: BTreeMap<String, Vec<IpAddr>>) -> SocketAddr {
     address
 }
 
-/// Returns URLs that lead to the special addresses: by each spelling, by a name, by a name that
-/// also has a public address, and by a redirect from a public address.
+/// Returns URLs that lead to special addresses: by spelling, by name, by a name with a second,
+/// public address, and by redirect.
 fn urls(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     let [public, _, public6, _] = PUBLIC.map(|text| text.parse::<IpAddr>().unwrap());
     let mut urls = Vec::new();
@@ -203,7 +198,7 @@ fn urls(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
             urls.push(format!("https://{spelling}/favicon.ico"));
             urls.push(format!("http://{public}/to?http://{spelling}/favicon.ico"));
         }
-        // A public address in the same family, because the resolver needs only one family.
+        // Of the same family, because the resolver needs only one family.
         let beside = if address.is_ipv4() { public } else { public6 };
         for (label, addresses) in [
             ("alone", vec![address]),
@@ -219,7 +214,7 @@ fn urls(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     urls
 }
 
-/// Returns the outcomes for `urls`, in order. The outcome of an invalid URL is empty.
+/// An invalid URL has an empty outcome.
 pub(crate) fn outcomes(options: &[&str], urls: &[String]) -> Vec<String> {
     let options = ["inspect", "url", "--robots", "off"].iter().chain(options).chain(&["--"]);
     let arguments = options.copied().chain(urls.iter().map(String::as_str));
@@ -255,7 +250,6 @@ fn no_connection_leaves_for_an_address_that_is_not_public() {
 
         for urls in urls.chunks(200) {
             for (url, outcome) in urls.iter().zip(outcomes(&options, urls)) {
-                // Some spellings are not valid URLs; their outcome is empty.
                 let expected = ["ip_blocked", "redirect_blocked", "redirect_bad_scheme", ""];
                 assert!(expected.contains(&outcome.as_str()), "{url}: {outcome}");
             }
@@ -304,7 +298,6 @@ fn public_addresses_of_this_host_and_its_network_are_not_contacted() {
         assert!(found.iter().all(|outcome| outcome == "ip_blocked"), "{found:?}");
         assert!(dialled.lock().unwrap().is_empty(), "{dialled:?}");
 
-        // If an operator allows one range, public addresses outside this range are still fetched.
         let urls = ["http://198.97.190.53/icon", "http://198.41.0.4/icon"].map(str::to_owned);
         let found = outcomes(&["--allow-range", "198.41.0.4/32"], &urls);
         assert_eq!(found, ["not_image_other"; 2]);

@@ -1,4 +1,4 @@
-//! A client for the HTTP service with a key, using one connection per request.
+//! A client of the HTTP service that uses one connection per request.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::setup::LIMIT;
 
-/// A client that sends a key with each request.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     pub(crate) address: String,
@@ -54,19 +53,16 @@ impl Client {
         Ok(text)
     }
 
-    /// Like [`Self::try_send`], for a service that responds.
     pub(crate) fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         self.try_send(method, path, body).unwrap()
     }
 
-    /// Sends a request that must be accepted.
     pub(crate) fn post(&self, path: &str, body: &Value) -> Value {
         let (status, answer) = self.send("POST", path, body);
         assert!((200..300).contains(&status), "{path}: {status} {answer}");
         answer
     }
 
-    /// Gets a resource that must exist.
     pub(crate) fn get(&self, path: &str) -> Value {
         let (status, answer) = self.send("GET", path, &Value::Null);
         assert_eq!(status, 200, "{path}: {answer}");

@@ -1,7 +1,6 @@
-//! Tests the programs in docs/examples, each in curl, Python and TypeScript, against the real
-//! service and a worker that crawls a small internet: their output, and what they reject.
-//!
-//! A missing program is a failure, because scripts/install/test.sh installs all of them.
+//! Tests the programs in docs/examples, in curl, Python and TypeScript, against the real service
+//! and a worker. A missing program is a failure, because scripts/install/test.sh installs all of
+//! them.
 
 use std::{
     collections::BTreeSet,
@@ -21,7 +20,6 @@ use crate::{
     setup::{Running, run, wait_for},
 };
 
-/// A language, by its directory's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Curl,
@@ -33,7 +31,6 @@ impl Language {
     pub(crate) const ALL: [Self; 3] = [Self::Curl, Self::Python, Self::TypeScript];
 }
 
-/// The examples. Those in TypeScript are compiled.
 pub(crate) struct Examples {
     compiled: PathBuf,
 }
@@ -42,8 +39,7 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/examples")
 }
 
-/// A directory with installed programs: the one in this environment variable, or the one where
-/// scripts/install/test.sh installs them.
+/// Returns a directory of installed programs, by default the one of scripts/install/test.sh.
 fn installed(variable: &str, default: &str) -> PathBuf {
     std::env::var_os(variable).map_or_else(
         || {
@@ -55,8 +51,6 @@ fn installed(variable: &str, default: &str) -> PathBuf {
 }
 
 impl Examples {
-    /// Compiles a copy of the TypeScript examples as their README describes, with the tests'
-    /// packages.
     pub(crate) fn compile(scratch: &Path) -> Self {
         let folder = scratch.join("typescript");
         std::fs::create_dir(&folder).unwrap();
@@ -76,7 +70,6 @@ impl Examples {
         Self { compiled: folder.join("build") }
     }
 
-    /// Returns the command that runs an example, without arguments.
     pub(crate) fn command(&self, language: Language, task: &str) -> Command {
         let (program, path): (OsString, PathBuf) = match language {
             Language::Curl => ("bash".into(), examples().join(format!("curl/{task}.sh"))),
@@ -95,7 +88,6 @@ impl Examples {
     }
 }
 
-/// A service, its worker, and the examples with a key for this service.
 struct World {
     internet: Internet,
     database: Database,
@@ -118,7 +110,6 @@ impl World {
         Self { internet, database, client, service, worker, examples }
     }
 
-    /// Starts the example for a task in a language.
     fn start<S: AsRef<str>>(&self, language: Language, task: &str, arguments: &[S]) -> Running {
         let mut command = self.examples.command(language, task);
         command.args(arguments.iter().map(AsRef::as_ref));
@@ -142,8 +133,7 @@ impl World {
 
 #[test]
 fn each_page_is_printed_as_markdown_or_rejected_with_its_code() {
-    // The three examples together send more requests than this limit allows. They must retry and
-    // succeed.
+    // The examples together exceed this limit. They must retry and succeed.
     let world = World::new(71, 60, &["--requests-per-second", "5", "--burst", "2"]);
     let running = Language::ALL
         .map(|language| world.start(language, "page", &[world.home(language as usize)]));
@@ -172,14 +162,13 @@ fn each_page_is_printed_as_markdown_or_rejected_with_its_code() {
     world.end();
 }
 
-/// Returns the URLs in the complete lines that an example printed. Each line has a state, an
-/// outcome and a URL.
+/// Returns the URLs in complete lines. A line has a state, an outcome and a URL.
 fn urls(printed: &str) -> Vec<String> {
     let whole = printed.rsplit_once('\n').map_or("", |(lines, _)| lines);
     whole.lines().map(|line| line.splitn(3, ' ').nth(2).unwrap().to_owned()).collect()
 }
 
-/// Functions for the examples that crawl. These keep their state in the internet's directory.
+/// For the examples that crawl, which keep their state in the internet's directory.
 impl World {
     fn state(&self, language: Language) -> PathBuf {
         self.internet.folder.path().join(format!("{language:?}.state"))
@@ -190,8 +179,8 @@ impl World {
         self.start(language, "crawl", &[self.home(language as usize), state])
     }
 
-    /// Returns an example's crawl, and the URLs in its feed after its stored cursor. `None` if it
-    /// has no cursor.
+    /// Returns an example's crawl, and the URLs in its feed after the stored cursor. `None` without
+    /// a cursor.
     fn kept(&self, language: Language) -> Option<(String, Vec<String>)> {
         let state = std::fs::read_to_string(self.state(language)).ok()?;
         let state: Value = serde_json::from_str(&state).unwrap();
@@ -203,7 +192,6 @@ impl World {
         Some((crawl.to_owned(), urls.collect()))
     }
 
-    /// Waits until each example's host has received some requests.
     fn wait_for_requests(&self) {
         wait_for("some requests to each host", || {
             let log = self.internet.running.access_log();
@@ -218,11 +206,10 @@ impl World {
 
 #[test]
 fn each_crawl_is_printed_to_its_end_through_an_interruption() {
-    // Every host has so many pages that its crawl is still running when the other crawls have
-    // started.
+    // Each host has so many pages that its crawl is still running when the others have started.
     let mut world = World::new(72, 1_200, &[]);
     world.internet.running.keep_access_log();
-    // Crawl slowly, so that each crawl has URLs left when the worker stops. A worker records its
+    // With this delay, each crawl has URLs left when the worker stops. A worker records its
     // finished fetches before it stops.
     world.client.post("/v1/rate", &json!({ "min_delay_ms": 1000 }));
     let started = Language::ALL.map(|language| (language, world.start_crawl(language)));
@@ -271,7 +258,6 @@ fn each_crawl_is_printed_to_its_end_through_an_interruption() {
 #[test]
 fn each_schedule_is_added_once_and_listed_with_its_time() {
     let world = World::new(73, 60, &[]);
-    // The second run of each example finds that its schedule already exists.
     for language in Language::ALL.into_iter().chain(Language::ALL) {
         let arguments = [format!("{language:?} nightly"), world.home(language as usize)];
         let listed = world.start(language, "schedule", &arguments).finish().expect_code(0).stdout;

@@ -1,5 +1,4 @@
-//! Tests what the crawl and api roles need before they start, and when the service reports that it
-//! is ready.
+//! Tests what the roles crawl and api need before they start, and when the service is ready.
 
 use std::process::Command;
 
@@ -11,7 +10,6 @@ use crate::{
     setup::{Running, run, wait_for, worker},
 };
 
-/// Returns the response from `/readyz`, including its head.
 fn ready(address: &str) -> String {
     answer(ask(address, "GET", "/readyz", "", ""))
 }

@@ -23,7 +23,6 @@ use crate::{
     setup::{LIMIT, Running, run, wait_for, worker},
 };
 
-/// Starts the service on a free port, with further arguments. Returns its address, too.
 pub(crate) fn service(database: &Database, store: &Path, more: &[&str]) -> (Running, String) {
     service_with(database, &store.display().to_string(), more, |_| ())
 }
@@ -48,13 +47,12 @@ pub(crate) fn service_with(
     (running, address)
 }
 
-/// Creates a key with this name and further arguments.
 pub(crate) fn key(database: &Database, name: &str, more: &[&str]) -> String {
     let made = run(database.owner(&[&["keys", "add", name], more].concat())).expect_code(0);
     made.stdout.trim().to_owned()
 }
 
-/// Returns the commands in docs/api.md without those that set up a service.
+/// Returns the commands in docs/api.md, except those that set up a service.
 fn commands() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/api.md");
     let text = std::fs::read_to_string(path).unwrap();
@@ -64,7 +62,7 @@ fn commands() -> String {
     commands.concat()
 }
 
-/// Returns the names and the second column in the table that starts with this header.
+/// Returns the first two columns of the table with this header.
 fn table(text: &str, header: &str) -> BTreeSet<(String, String)> {
     let rows = text.split_once(&format!("| {header} |")).unwrap().1.lines().skip(2);
     let rows = rows.take_while(|row| row.starts_with('|'));
@@ -110,7 +108,6 @@ fn made(seed: u64) -> (Internet, Database) {
     (internet, database)
 }
 
-/// Checks that a page and a feed that were requested with `include` contain these parts.
 fn assert_contents(folder: &Path) {
     let contents = &document(folder, "contents.json")["contents"];
     assert!(contents["markdown"].is_string() && contents["links"].is_array(), "{contents}");
@@ -163,7 +160,6 @@ fn the_walk_through_goes_from_a_key_to_a_captured_page_and_a_whole_crawl() {
     assert_eq!(document(&folder, "robots.json")["site"], "example.com");
     assert_eq!(document(&folder, "rate.json")["min_delay_ms"], 500);
 
-    // The feed contained each of the crawl's URLs once.
     let crawl = document(&folder, "crawl.json");
     assert_eq!(crawl["state"], "ended", "{crawl}");
     let text = std::fs::read_to_string(folder.join("fetches.jsonl")).unwrap();
@@ -197,7 +193,6 @@ fn the_walk_through_goes_from_a_key_to_a_captured_page_and_a_whole_crawl() {
     service.finish().expect_code(4);
 }
 
-/// Sends one request. The caller reads the response from the stream.
 pub(crate) fn ask(address: &str, method: &str, path: &str, key: &str, body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
@@ -210,7 +205,6 @@ pub(crate) fn ask(address: &str, method: &str, path: &str, key: &str, body: &str
     stream
 }
 
-/// Returns the response to a request, including its head.
 pub(crate) fn answer(mut stream: TcpStream) -> String {
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
@@ -253,7 +247,6 @@ fn keys_are_added_listed_and_revoked_and_the_api_role_needs_its_own_process() {
     let again = run(database.owner(&["keys", "revoke", id])).expect_code(1);
     assert!(again.stderr.contains("no valid key"), "{}", again.stderr);
     run(database.owner(&["keys", "add", " "])).expect_code(2);
-    // A worker's database role cannot create keys.
     let mut command = worker(["keys", "add", "a worker"]);
     command.env("DATABASE_URL", &database.worker_url);
     run(command).expect_code(1);

@@ -1,4 +1,4 @@
-//! The icon archive is valid WARC: our reader and warcio read every record.
+//! Tests that the icon archive is valid WARC for our reader and for warcio.
 
 use std::{path::Path, process::Command};
 
@@ -41,8 +41,8 @@ fn the_archive_opens_in_our_reader_and_in_another() {
         revisits += again;
         assert_eq!(kinds.len(), 1 + count(&[RecordType::Response, RecordType::Resource]) + again);
     }
-    // A shard stores each content once, as a response or resource record. Each further URL with the
-    // same content is a revisit record.
+    // A shard stores each content once, as a response or resource record. Each further URL with
+    // this content gets a revisit record.
     let sum = |sql: &str| database.psql(sql).trim().parse::<usize>().unwrap();
     let stored = "select sum((stats -> 'counts' ->> 'unique_icons_stored')::bigint)
                     from everytab.job_results where kind = 'icon'";

@@ -1,5 +1,4 @@
-//! `backup` and `restore` with the real `pg_dump` and `pg_restore`: a restored scan equals the
-//! original, an interrupted backup continues, and damage is found and named.
+//! Tests `backup` and `restore` with the real `pg_dump` and `pg_restore`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +15,6 @@ use crate::{
     setup::{Ended, Running, assert_same, files, published, run, wait_for, worker},
 };
 
-/// Runs a scan with a few hosts to its end.
 fn finished_scan(internet: &Internet, stores: Stores) -> Database {
     let database = Database::new(internet, stores);
     database.start_scan(internet.crawl(), &["--entries-per-bundle", "20"]);
@@ -26,13 +24,13 @@ fn finished_scan(internet: &Internet, stores: Stores) -> Database {
 
 fn verify(database: &Database, place: &str) -> Ended {
     let mut command = database.owner(&["restore", "--verify", "--from", place]);
-    // `restore --verify` starts a private Postgres, so it needs no database URL.
+    // `restore --verify` starts a private Postgres.
     command.env_remove("DATABASE_URL");
     run(command)
 }
 
-/// Returns all rows by table, without those that a restore may change: the URLs of a scan's stores
-/// (column `settings`) and the table `migrations`.
+/// Returns all rows by table, without what a restore may change: the stores' URLs in `settings`,
+/// and the table `migrations`.
 fn rows(name: &str) -> BTreeMap<String, String> {
     let psql = |sql: &str| shared_for_tests().psql(name, sql).unwrap();
     let tables = psql(
@@ -46,7 +44,6 @@ fn rows(name: &str) -> BTreeMap<String, String> {
     tables.lines().map(|table| (table.to_owned(), of(table))).collect()
 }
 
-/// Returns the objects in a store's directory, by name.
 fn objects(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = files(folder);
     found.retain(|name, _| !name.starts_with('.'));
@@ -73,8 +70,7 @@ fn a_scan_restored_from_a_directory_or_s3_equals_the_original() {
         assert!(whole.stderr.contains("the backup is intact"), "{}", whole.stderr);
         assert_eq!(whole.stdout, "");
 
-        // Restore into an empty database and other directories, twice: the second time changes
-        // nothing.
+        // Restore into an empty database and other directories. The second restore changes nothing.
         let name = shared_for_tests().fresh_database(None);
         let url = shared_for_tests().url(&name, "postgres");
         let home = dir.join(name.as_str());
@@ -100,7 +96,6 @@ fn a_scan_restored_from_a_directory_or_s3_equals_the_original() {
             assert_same(&objects(&home.join("site")), &site, "site");
             assert_same(&objects(&home.join("archive")), &archive, "archive");
         }
-        // The restored scan can be queried and published.
         let mut status = worker(["scan", "status", "--json"]);
         status.env("DATABASE_URL", &url);
         assert!(run(status).expect_code(0).stdout.contains("\"finished\""));
@@ -108,7 +103,6 @@ fn a_scan_restored_from_a_directory_or_s3_equals_the_original() {
         publish.env("DATABASE_URL", &url);
         run(publish).expect_code(0);
         assert_same(&published(&home.join("site")), &published(&dir.join("site")), "published");
-        // A database that holds other scans is not changed.
         let before = rows(&database.name);
         let refused = run(database.owner(&["restore", "--from", &place]));
         assert_eq!(refused.code(), Some(0), "restoring an existing scan must succeed");
@@ -125,7 +119,6 @@ fn a_scan_restored_from_a_directory_or_s3_equals_the_original() {
     }
 }
 
-/// Kills a backup after it has copied some archives, and runs it again.
 fn assert_killed_backup_continues(to: &str, held: (&'static str, &'static str)) {
     let internet = internet(150, Mix::none());
     let server = internet.s3();
@@ -143,11 +136,10 @@ fn assert_killed_backup_continues(to: &str, held: (&'static str, &'static str)) 
         all.keys().filter(|key| key.starts_with(name)).cloned().collect::<BTreeSet<_>>()
     };
     fs::create_dir_all(&folder).unwrap();
-    // Hold all matching requests except the first three.
     proxy.hold(held.0, held.1, 3);
     let mut cut_off = Running::start(database.owner(&["backup", "--to", &to]));
     proxy.wait_until_held();
-    // There is one note about the dump and one about the objects that were copied so far.
+    // One note about the dump, and one about the objects copied so far.
     wait_for("notes of what is copied", || (held_by("progress/0").len() >= 2).then_some(()));
     cut_off.kill();
     proxy.release();
@@ -211,7 +203,7 @@ fn a_flipped_bit_in_any_part_is_found_and_named() {
         assert!(said.contains(&name), "{name}: {said}");
         fs::write(&path, &whole).unwrap();
     }
-    // Missing objects are reported, too, and one run reports all faults.
+    // One run reports all faults, missing objects included.
     let (first, second) = (starts("site/scans/"), starts("archive/archive/"));
     let bytes: Vec<(PathBuf, Vec<u8>)> = [&first, &second]
         .map(|name| (backup.join(name), fs::read(backup.join(name)).unwrap()))
@@ -302,12 +294,10 @@ fn backup_and_restore_report_errors_in_one_line() {
     );
     let without_database = worker(["restore", "--from", &place]);
     says(without_database, 2, "no database");
-    // If a program is missing, the error names it.
     let mut without_tools = database.owner(&["backup", "--to", &place]);
     without_tools.env("EVERYTAB_PG_BIN", dir);
     says(without_tools, 1, "apt-get install postgresql-client-");
     run(database.owner(&["backup", "--to", &place])).expect_code(0);
-    // Another scan's backup and a damaged list must not be overwritten.
     let other = finished_scan(&internet, Stores::folders(&internet, &dir.join("other")));
     says(other.owner(&["backup", "--to", &place]), 1, "contains a backup of scan");
     let list = dir.join("backup/backup.json");

@@ -1,5 +1,5 @@
-//! Each invalid input ends the program with one line that names it and what to do. Once the input
-//! is corrected, running the command again succeeds.
+//! Tests that invalid input ends the program with one line that names it and gives advice, and that
+//! the corrected command succeeds.
 
 use std::{fs, path::Path, process::Command};
 
@@ -13,7 +13,7 @@ use crate::{
     setup::{Ended, Running, assert_same, files, folder, published, run, tabs, wait_for, worker},
 };
 
-/// Asserts the exit code, and that stderr has one error line with all `parts` and no panic.
+/// Fails unless stderr has one error line, with all `parts`.
 #[track_caller]
 fn assert_refused(ended: Ended, code: i32, parts: &[&str]) {
     let ended = ended.expect_code(code);
@@ -60,8 +60,7 @@ fn a_wrong_password_is_named_and_not_shown() {
     let ended = status_of(&url("a-wrong-one"));
     assert!(!ended.stderr.contains("a-wrong-one"), "{}", ended.stderr);
     assert_refused(ended, 1, &["password", "someone", "DATABASE_URL"]);
-    // With the right password the program gets to the next error: the database has no EveryTab
-    // schema.
+    // With the right password, the next error is that the database has no schema.
     assert_refused(status_of(&url("the-right-one")), 1, &["everytab-worker migrate"]);
     postgres.stop().unwrap();
 }
@@ -118,8 +117,8 @@ fn a_local_scan_rejects_invalid_settings_before_it_creates_anything() {
 
 #[test]
 fn the_environment_of_a_worker_does_not_break_other_commands() {
-    // A console's environment has the variables for its worker, for scans and for backups. The exit
-    // code for usage errors is 2.
+    // A console's environment has variables for its worker, for scans and for backups. A usage
+    // error would give exit code 2.
     let variables = [
         ("EVERYTAB_METRICS", "127.0.0.1:9464"),
         ("EVERYTAB_BACKUPS", "file:///b"),
@@ -159,7 +158,6 @@ fn missing_crawls_buckets_and_directories_are_named_and_a_rerun_succeeds() {
     let mut wrong_keys = database.owner(&["scan", "start", "--crawl", crawl]);
     wrong_keys.args(database.stores.arguments()).env("AWS_SECRET_ACCESS_KEY", "another");
     assert_refused(run(wrong_keys), 1, &["s3://crawl", "secret key"]);
-    // None of these commands started a scan.
     assert_refused(run(database.owner(&["scan", "status"])), 1, &["no scan yet"]);
     start(crawl, source, site).expect_code(0);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
@@ -323,7 +321,6 @@ fn local(internet: &Internet, site: &Path) -> Running {
     Running::start(command)
 }
 
-/// A file system with 64 KB, unmounted when dropped.
 struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
@@ -350,7 +347,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // A lazy unmount succeeds even while a process has one of its files open.
+        // A lazy unmount succeeds even while a process has a file open.
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
@@ -425,22 +422,20 @@ fn a_plan_without_a_crawl_shows_what_limits_each_stage_and_knows_instance_types(
     assert!(usual["prices"]["date"].as_str().unwrap().starts_with("20"));
     let sources = usual["rates"].as_array().unwrap().iter();
     assert!(sources.map(|rate| rate["source"].as_str().unwrap()).all(|source| !source.is_empty()));
-    // The text output has the same total as the JSON.
     let text = plan(&["--workers", "8", "--instance", "c7g.large"]).expect_code(0);
     let line = text.stdout.lines().find(|line| line.trim_start().starts_with("a scan")).unwrap();
     assert!(line.contains(&format!("{:.2}", usual["dollars"].as_f64().unwrap())), "{line}");
     assert!(text.stderr.contains("remembered"), "{}", text.stderr);
-    // docs/cost.md quotes this output, and must be up to date.
+    // docs/cost.md quotes this output.
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cost.md");
     let page = fs::read_to_string(page).unwrap();
     let table = text.stdout.lines().skip(1).take_while(|line| !line.contains(" GB come in"));
     for line in table.map(str::trim) {
         assert!(page.contains(line), "not in docs/cost.md: {line}");
     }
-    // The plan has at most as many requests in flight as the instance has memory for.
+    // The instance has memory for only this many requests in flight.
     let many = document(&["--workers", "8", "--in-flight", "20000"]);
     assert_eq!(many["in_flight"], 10_752, "{many}");
-    // An unknown instance type is rejected with a list of the known ones.
     for (arguments, what) in [
         (&["--instance", "c99.mega"][..], "c7g.large"),
         (&["--database-instance", "db.x"], "db.m7g.large"),

@@ -1,10 +1,10 @@
-//! Chaos tests: scans by four workers, with every kind of fault at random times drawn from a seed.
-//! The published bytes, the outcomes and the counters equal those from a scan without faults, even
-//! after failovers to a standby that lacks commits that workers saw succeed.
+//! Chaos tests: four workers scan while faults of every kind occur at random times. The result
+//! equals that of a scan without faults, even after failovers to a standby that lacks commits that
+//! workers saw succeed.
 //!
-//! Each test runs in a thread with a separate network and mounts (`netns`). If the kernel does not
-//! allow this, links and disks get no faults and a message says so. `CHAOS_SEED`, `FAULTS` and
-//! `HOSTS` change the seed and the length; `scripts/stress/chaos.sh` sets them.
+//! Each test needs a thread with a separate network and mounts (`netns`). If the kernel does not
+//! allow this, links and disks get no faults. `CHAOS_SEED`, `FAULTS` and `HOSTS` change the seed
+//! and the length, for example in `scripts/stress/chaos.sh`.
 
 mod chaos_environment;
 mod chaos_workers;
@@ -29,13 +29,11 @@ use crate::{
     setup::corpus,
 };
 
-/// Returns the number in an environment variable, or `otherwise` if the variable is not set.
 pub(crate) fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
 }
 
-/// A mix of all behaviours with outcomes that do not depend on our own faults. Some hosts share an
-/// address, and some hosts never respond.
+/// A mix of all behaviours whose outcomes do not depend on our own faults.
 fn mix() -> Mix {
     Mix::light()
         .with(Behaviour::NeverAnswers, 12_000)
@@ -44,7 +42,6 @@ fn mix() -> Mix {
         .with_shared_address(250_000)
 }
 
-/// How many faults there are, and the pauses between them.
 struct ChaosTest {
     faults: usize,
     gap_ms: (u64, u64),
@@ -52,7 +49,7 @@ struct ChaosTest {
 }
 
 impl ChaosTest {
-    /// A test that takes about two minutes, for `make test`.
+    /// A test of about two minutes, for `make test`.
     fn short() -> Self {
         let settings = ChaosSettings {
             workers: 4,
@@ -65,8 +62,7 @@ impl ChaosTest {
         Self { faults: 24, gap_ms: (200, 700), settings }
     }
 
-    /// A test with a large scan: longer leases and freezes, and time for jobs to end between
-    /// faults.
+    /// A test with a large scan, whose longer leases let jobs end between faults.
     fn long() -> Self {
         let short = Self::short();
         let settings = ChaosSettings {
@@ -121,7 +117,6 @@ fn undisturbed(internet: &Internet) -> ScanResult {
     ScanResult::undisturbed(&database, internet.crawl(), &calm.join("site"))
 }
 
-/// A generated internet whose responses are delayed by `latency`.
 fn generated(hosts: u64, mix: Mix, latency: Duration) -> Internet {
     internet_with(|scratch| Settings {
         behaviours: mix,
@@ -243,8 +238,8 @@ fn packets_that_our_own_link_swallows_make_no_outcome() {
         environment.run_until(|_| internet.running.counts().connections > before + 20);
         let swallowed = Instant::now();
         environment.swallow(0);
-        // This is twice the time after which the fetcher gives up a URL, in the first and in the
-        // later pass.
+        // Twice the time after which the fetcher gives up a URL, in the first and in the later
+        // pass.
         environment.run_until(|_| swallowed.elapsed() > Duration::from_secs(24));
         assert_ne!(environment.status()["state"], "finished", "the link was cut too late");
         environment.find_route(0);

@@ -1,6 +1,5 @@
-//! Tests the whole circle on S3: a live crawl of a small internet, its indexes, and a scan that
-//! reads them. The only worker is killed during each kind of work. The tabs must be the same as
-//! without kills.
+//! Tests a live crawl in S3, its indexes, and a scan that reads them, while the only worker is
+//! killed during each kind of work. The tabs must not change.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -18,21 +17,20 @@ use crate::{
     setup::{assert_same, published, run},
 };
 
-/// The moments at which the only worker is killed while it crawls: before its first upload, before
-/// it uploads a robots.txt, and after it has uploaded some archives.
+/// Kills of the crawling worker: before its first upload, before it uploads a robots.txt, and after
+/// some archives.
 const CRAWL_KILLS: [KillPoint; 3] = [
     ("an archive is put", "PUT", "/segments/", 0),
     ("robots.txt are put", "PUT", "/robotstxt/", 0),
     ("more archives are put", "PUT", "/segments/", 2),
 ];
-/// The moments at which it is killed in jobs that write the crawl's indexes.
 const INDEX_KILLS: [KillPoint; 3] = [
     ("crawl-index", "PUT", "/cc-index/", 0),
     ("crawl-close", "PUT", "/crawl.json", 0),
     ("crawl-close", "PUT", "/collinfo.json", 0),
 ];
-/// The moments at which it is killed in a scan's stages. Maps and search files are written at the
-/// same time, so search is paused first.
+/// Kills in a scan's stages before `map`. That stage is paused during them, because it would run at
+/// the same time as `search`.
 const KILLS_BEFORE_MAPS: [KillPoint; 5] = [
     ("index", "GET", "/cc-index/table/", 1),
     ("warc", "GET", "/segments/", 5),
@@ -43,7 +41,6 @@ const KILLS_BEFORE_MAPS: [KillPoint; 5] = [
 const LAST_KILLS: [KillPoint; 2] =
     [("map", "PUT", ".jpg", 0), ("publish", "PUT", "/manifest.json", 0)];
 
-/// Starts the only worker with these arguments, and kills it in jobs of these kinds.
 fn kill_in_jobs(
     points: &[KillPoint],
     proxy: &HoldingProxy,
@@ -57,14 +54,13 @@ fn kill_in_jobs(
         );
         let is_leased = || database.psql(&leased).trim() == "t";
         kill_at(point, proxy, database, arguments, is_leased);
-        // Expire the lease now, because it is long for a crawl's indexes.
+        // A lease of an index job lasts a minute, so expire it now.
         database.psql("update everytab.jobs set lease_until = now() where state = 'leased'");
     }
 }
 
-/// Returns a crawl's captures by their URL's normalized key, because a URL is recorded as it is
-/// spelled in the first link. Each capture has all fields of its index line except its time and
-/// location. Also returns how many captures have their body in another URL's record. Fails if a
+/// Returns a crawl's captures, and how many of them have their body in another URL's record. The
+/// key is the normalized URL, because a URL is recorded as the first link spells it. Fails if a
 /// capture is not at its location in the index.
 fn captures(bucket: &Path, name: &str) -> (BTreeMap<String, Value>, usize) {
     let (mut found, mut copies) = (BTreeMap::new(), 0);
@@ -111,7 +107,6 @@ fn a_circle_whose_only_worker_is_killed_in_each_kind_of_work_gives_the_same_tabs
     let crawls = ["--role", "crawl", "--own", &own, "--exit-when-done"];
     for point in CRAWL_KILLS {
         kill_at(point, &proxy, &database, &crawls, || status(&database, &id)["state"] == "running");
-        // Expire the leases now.
         database.psql("update everytab.slots set lease_until = now() where holder <> ''");
     }
     kill_in_jobs(&INDEX_KILLS, &proxy, &database, &crawls);

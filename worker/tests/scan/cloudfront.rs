@@ -1,4 +1,4 @@
-//! A site in S3 behind CloudFront, both mocked by moto: objects, headers, invalidations.
+//! Tests a site in S3 behind CloudFront, both mocked by moto.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::{
 };
 
 pub(crate) const SITE: &str = "everytab-site";
-/// Returns a signature for this service. moto reads the service from the signature's scope, and
-/// checks nothing else.
+/// Returns a signature for this service. moto reads the service from its scope, and checks nothing
+/// else.
 fn signed(service: &str) -> String {
     format!(
         "AWS4-HMAC-SHA256 Credential=AK/20260101/us-east-1/{service}/aws4_request, \
@@ -20,7 +20,6 @@ fn signed(service: &str) -> String {
     )
 }
 
-/// A moto server with an empty bucket for the site, one for the archive, and a distribution.
 pub(crate) struct Aws<'a> {
     internet: &'a Internet,
     pub(crate) client: reqwest::Client,
@@ -30,7 +29,7 @@ pub(crate) struct Aws<'a> {
 }
 
 impl<'a> Aws<'a> {
-    /// Starts moto. Returns `None` if moto is not installed.
+    /// Starts moto. `None` if it is not installed.
     pub(crate) fn start(internet: &'a Internet) -> Option<Self> {
         let program = std::env::var("EVERYTAB_MOTO_SERVER").unwrap_or("moto_server".to_owned());
         let mut command = std::process::Command::new(&program);
@@ -62,8 +61,7 @@ impl<'a> Aws<'a> {
         Some(aws)
     }
 
-    /// Sends a request to a service and returns the response's headers and body. The response must
-    /// be a success.
+    /// Sends a request to a service, which must succeed. Returns the response's headers and body.
     pub(crate) fn request(
         &self,
         service: &str,
@@ -85,7 +83,7 @@ impl<'a> Aws<'a> {
         self.request("cloudfront", request).1
     }
 
-    /// The site's objects by name, each with its content type and its cache-control header.
+    /// Returns the site's objects by name, each with its content type and cache-control header.
     fn objects(&self) -> BTreeMap<String, (String, String)> {
         let list = format!("{}/{SITE}?list-type=2", self.endpoint);
         let keys = between(&self.request("s3", self.client.get(list)).1, "Key");
@@ -101,7 +99,7 @@ impl<'a> Aws<'a> {
         looked.collect()
     }
 
-    /// Each invalidation's sorted paths, in the requests' order.
+    /// Returns each invalidation's sorted paths, in the requests' order.
     fn invalidations(&self) -> Vec<Vec<String>> {
         let of = format!("/{}/invalidation", self.distribution);
         let ids = between(&self.cloudfront(&of, None), "Id");
@@ -113,8 +111,7 @@ impl<'a> Aws<'a> {
         paths.collect()
     }
 
-    /// Returns how many lines moto's log has, and the names of the objects that were uploaded since
-    /// the line `before`.
+    /// Returns the number of lines in moto's log, and the objects uploaded since the line `before`.
     fn uploaded_since(&self, before: usize) -> (usize, Vec<String>) {
         let said = self.moto.stderr_text();
         let lines: Vec<&str> = said.lines().collect();
@@ -135,7 +132,7 @@ const DISTRIBUTION: &str = "<DistributionConfig><CallerReference>r</CallerRefere
     <ViewerProtocolPolicy>allow-all</ViewerProtocolPolicy></DefaultCacheBehavior>\
     <Comment>c</Comment><Enabled>true</Enabled></DistributionConfig>";
 
-/// Returns the text in each element with this name. The elements must have no children.
+/// Returns the content of each element with this name. The elements must have no children.
 pub(crate) fn between(xml: &str, name: &str) -> Vec<String> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let parts = xml.split(&open).skip(1);
@@ -175,8 +172,8 @@ fn a_site_in_s3_is_whole_and_publishing_it_again_uploads_only_what_has_changed()
         assert_eq!(found, &(kind.to_owned(), keep.to_owned()), "{key}");
     }
     // Exactly the objects whose content may change under the same name are invalidated. No page
-    // uses the scan's store token, only takedowns change landmarks, and link pages may be a
-    // minute older than the manifest.
+    // uses the scan's store token, only takedowns change landmarks, and link pages may be a minute
+    // older than the manifest.
     let asked = aws.invalidations();
     assert_eq!(asked.len(), 1, "{asked:?}");
     let changing: Vec<&String> = objects
@@ -202,12 +199,11 @@ fn a_site_in_s3_is_whole_and_publishing_it_again_uploads_only_what_has_changed()
     assert_eq!(asked[0], asked[1]);
 }
 
-/// Maximum wildcard paths that CloudFront has in progress for a distribution, over all requests
-/// ("Quotas" in the Amazon CloudFront Developer Guide).
+/// Maximum wildcard paths in progress for a distribution, over all requests ("Quotas" in the Amazon
+/// CloudFront Developer Guide).
 const MAX_WILDCARDS: usize = 15;
 
-/// Returns whether an invalidation path matches an object's path. An asterisk matches any suffix,
-/// and is valid only at the end.
+/// Returns whether an invalidation covers an object's path. An asterisk is valid only at the end.
 fn is_forgotten(path: &str, asked: &[String]) -> bool {
     asked.iter().any(|asked| match asked.strip_suffix('*') {
         Some(start) => path.starts_with(start),
@@ -263,8 +259,7 @@ fn a_takedown_invalidates_all_that_changed_under_its_name_and_the_map_by_one_pat
     assert!(wildcards.count() <= MAX_WILDCARDS, "{asked:?}");
 }
 
-/// Responds to STS requests with moto. moto has no EC2 quotas, so another server responds like
-/// Service Quotas.
+/// moto responds to STS, but has no quotas, so another server replaces Service Quotas.
 #[test]
 fn doctor_names_the_account_and_the_quota_that_does_not_suffice() {
     let internet = internet(1, Mix::none());
@@ -286,7 +281,7 @@ fn doctor_names_the_account_and_the_quota_that_does_not_suffice() {
     };
     let found = doctor(&["--workers", "3"], &quotas);
     assert_eq!(found("account")["found"], "123456789012 in eu-central-1");
-    // Two spot instances with two cores each; one worker and the console are on demand.
+    // Two spot instances with two cores each. One worker and the console are on demand.
     assert_eq!(found("spot cores")["found"], "4 of 5 (quota L-34B43A08)");
     assert_eq!(found("on-demand cores")["ok"], true);
     let found = doctor(&["--workers", "4", "--instance", "c7i.2xlarge"], &quotas);

@@ -1,4 +1,4 @@
-//! Hosts that start at the same time all migrate the same database, and migrating names the role
+//! Tests that hosts that start together can migrate one database, and that migrating names the role
 //! settings that it resets.
 
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ fn role_settings_that_migrating_resets_are_named_once() {
     let url = shared_for_tests().url(&name, "postgres");
     let migrate = || run(worker(["migrate", "--database-url", &url])).expect_code(0).stderr;
     migrate();
-    // For this database alone, because roles belong to the whole server.
+    // For this database only, because roles belong to the whole server.
     let set = format!("alter role everytab_worker_site in database \"{name}\" set work_mem = 64");
     shared_for_tests().psql(&name, &set).unwrap();
     let said = migrate();

@@ -1,5 +1,5 @@
-//! Checks an ended scan: its rows, objects and counters agree with each other, and with those from
-//! a scan that ran without faults.
+//! Checks that an ended scan's rows, objects and counters agree with each other, and with a scan
+//! that ran without faults.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,14 +15,10 @@ use crate::{
     setup::{assert_same, files, published, run},
 };
 
-/// A database, and the program's commands as its owner.
 pub(crate) trait OwnedDatabase {
-    /// Runs a query as the owner; the output is psql's.
     fn psql(&self, sql: &str) -> String;
-    /// A command that runs the program as the database's owner.
     fn owner(&self, arguments: &[&str]) -> Command;
 
-    /// The document that `scan status --json` prints.
     fn status(&self) -> Value {
         let ended = run(self.owner(&["scan", "status", "--json"])).expect_code(0);
         serde_json::from_str(&ended.stdout).unwrap()
@@ -42,14 +38,13 @@ impl OwnedDatabase for Database {
 /// Options for `scan start` that divide few hosts into many jobs.
 pub(crate) const SMALL_SHARDS: [&str; 2] = ["--entries-per-bundle", "20"];
 
-/// Each input's outcome in a scan, and the files that the scan published.
 pub(crate) struct ScanResult {
     files: BTreeMap<String, Vec<u8>>,
-    /// Outcomes from warc and icon jobs. The key is the input's kind, shard, host and candidate.
+    /// Outcomes of warc and icon jobs. The key is the kind, shard, host and candidate.
     outcomes: BTreeMap<String, String>,
 }
 
-/// The newest scan's rows that belong to completed leases.
+/// The newest scan's rows of completed leases.
 const OUTCOMES: &str = "
     select 'icon ' || i.shard || ' ' || i.host_no || ' ' || i.candidate_no || ' ' || i.url
            || ' = ' || i.outcome || ' ' || coalesce(encode(i.sha256, 'hex'), '')
@@ -76,19 +71,17 @@ impl ScanResult {
         Self { files: published(site), outcomes }
     }
 
-    /// Starts a scan, runs it with one worker and without faults, and reads its result.
     pub(crate) fn undisturbed(database: &Database, crawl: &str, site: &Path) -> Self {
         database.start_scan(crawl, &SMALL_SHARDS);
         run(database.worker(&["--exit-when-done"])).expect_code(0);
         Self::of(database, site)
     }
 
-    /// Reads the result of a database's newest scan.
     pub(crate) fn of(database: &dyn OwnedDatabase, site: &Path) -> Self {
         Self::new(site, &database.psql(OUTCOMES))
     }
 
-    /// Fails if `other` differs. Outcomes are compared first, because they explain different bytes.
+    /// Fails if `other` differs. Compares outcomes first, because they explain different bytes.
     pub(crate) fn assert_same(&self, other: &Self, what: &str) {
         let changed: Vec<String> = self
             .outcomes
@@ -125,14 +118,12 @@ pub(crate) fn assert_consistent(database: &dyn OwnedDatabase) {
     assert_eq!(one(stale), "0", "a result belongs to another lease than its job's");
 }
 
-/// Returns the names of all archive objects in the newest scan.
 pub(crate) fn stored_archives(database: &dyn OwnedDatabase, store: &Path) -> BTreeSet<String> {
     let scan = database.status()["scan"].as_str().unwrap().to_owned();
     let folder = store.join("archive").join(&scan);
     files(&folder).into_keys().filter(|name| name.ends_with(".warc.gz")).collect()
 }
 
-/// Returns the newest scan's archive objects: those to which rows refer, and the others.
 pub(crate) fn archive_objects(
     database: &dyn OwnedDatabase,
     store: &Path,
@@ -153,8 +144,7 @@ pub(crate) fn archive_objects(
     (referenced, others)
 }
 
-/// Runs `scan gc` and fails unless it deletes exactly the archive objects that no row refers to.
-/// Returns their number.
+/// Fails unless `scan gc` deletes exactly the archive objects without rows. Returns their number.
 pub(crate) fn assert_garbage_collected(database: &dyn OwnedDatabase, store: &Path) -> usize {
     let (referenced, others) = archive_objects(database, store);
     run(database.owner(&["scan", "gc"])).expect_code(0);

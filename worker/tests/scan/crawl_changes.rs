@@ -1,5 +1,4 @@
-//! Tests how an operator changes a running crawl, repeats an ended one, and removes one, with the
-//! real program on a graph of sites.
+//! Tests how an operator changes, repeats and removes a crawl.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -52,7 +51,6 @@ fn only_the_failed_urls_of_an_ended_crawl_are_retried() {
     let asked: BTreeSet<String> = recorded(&database, second).into_keys().collect();
     assert_eq!(asked, expected);
 
-    // A crawl that fetched nothing has no failed URLs.
     let nothing = start_crawl(&internet, &database, "0s");
     crawl(&database, &["cancel", &nothing]).expect_code(0);
     let refused = again(&nothing, &[]).expect_code(1).stderr;
@@ -93,7 +91,6 @@ fn includes_and_excludes_of_a_running_crawl_are_changed_and_shown() {
     assert!(ended.contains("nothing was changed: crawl"), "{ended}");
 }
 
-/// Returns the objects below a bucket's directory and their sizes.
 fn objects(bucket: &std::path::Path, name: &str) -> BTreeMap<String, u64> {
     let folder = bucket.join(format!("crawl-data/{name}"));
     if !folder.exists() {
@@ -107,7 +104,6 @@ fn drop_crawl(database: &Database, name: &str, more: &[&str]) -> Ended {
     crawl(database, &[&["drop", name], more].concat())
 }
 
-/// `crawl drop` rejects a crawl that is running, and one whose records a running crawl refers to.
 fn assert_running_is_in_the_way(database: &Database, first: &str, third: &str) {
     let refused = drop_crawl(database, third, &[]).expect_code(1).stderr;
     assert!(refused.contains("is running: `crawl cancel` ends it"), "{refused}");
@@ -141,7 +137,6 @@ fn dropping_a_crawl_keeps_only_archives_that_other_crawls_refer_to() {
 
     assert_running_is_in_the_way(&database, &first, &started(&first).0);
 
-    // A dry run prints the planned actions and changes nothing.
     let count = |name: &str, what: &str| -> u64 {
         let sql = format!(
             "select count(*) from everytab.{what} where crawl =
@@ -164,7 +159,7 @@ fn dropping_a_crawl_keeps_only_archives_that_other_crawls_refer_to() {
     let text = drop(&first, &["--dry-run"]).expect_code(0).stdout;
     assert!(text.contains("would be removed: ") && text.contains("would be kept: "), "{text}");
 
-    // If a run is interrupted after it has dropped some rows, the next run finishes.
+    // The next run finishes a run that was interrupted after it had dropped some rows.
     database.psql(&format!(
         "select coordinator.mark_dropping(id, true) from everytab.crawls where name = '{first}';
          select coordinator.drop_crawl_rows(crawl, 20) from everytab.crawls where name = '{first}'"
@@ -188,7 +183,7 @@ fn dropping_a_crawl_keeps_only_archives_that_other_crawls_refer_to() {
     assert_eq!(counted(&first, &[])["removed"], json!({ "objects": 0, "bytes": 0 }));
 
     // A crawl that a scan reads cannot be dropped. Dropping the last crawl that refers to another
-    // crawl's archives removes these archives, too.
+    // crawl's archives also removes these.
     let Stores { archive, site, .. } = database.stores.clone();
     let mut scan = database.owner(&["scan", "start", "--from-crawl", &second]);
     scan.args(["--archive", &archive, "--site", &site]);
@@ -202,7 +197,6 @@ fn dropping_a_crawl_keeps_only_archives_that_other_crawls_refer_to() {
     assert_named_objects_exist(&database, &bucket);
 }
 
-/// Fails if a row refers to a deleted archive.
 fn assert_named_objects_exist(database: &Database, bucket: &std::path::Path) {
     let named = database.psql("select distinct object from everytab.crawl_archives");
     for object in named.lines() {

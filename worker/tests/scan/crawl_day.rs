@@ -5,7 +5,6 @@ use crate::{
     live_crawls::{crawler, graph_of_sites, start_crawl},
 };
 
-/// Workers used to log "no work now" in the middle of a crawl, and nothing about their fetches.
 #[test]
 fn a_crawling_worker_logs_its_progress_and_not_that_it_has_no_work() {
     let internet = graph_of_sites(35, 6, 60);

@@ -1,10 +1,7 @@
-//! Tests the address guard for every way in which URLs enter a live crawl: a single URL, a list, a
-//! crawl's seeds, more seeds, a schedule, a sitemap in robots.txt, a page in a sitemap, a link, a
-//! page's redirect, and a robots.txt redirect. In a network where every address responds, the real
-//! service and worker must connect only to public addresses.
+//! Tests the address guard for every way in which a URL enters a live crawl. In a network where
+//! every address responds, the real service and worker must connect only to public addresses.
 //!
-//! An imported URL list is not tested, because it is read from a file and its lines are only
-//! compared.
+//! Imported URL lists are not tested, because their lines are only compared.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,10 +20,9 @@ use crate::{
     setup::{Running, wait_for, worker},
 };
 
-/// The expected result for a URL whose host must not be contacted.
 const REFUSED: &str = "ip_blocked";
 
-/// Returns hosts for URLs that lead to special addresses: each spelling of each address, and names.
+/// Returns hosts that lead to special addresses: each spelling of each address, and names.
 fn hosts(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     let [public, _, public6, _] = PUBLIC.map(|text| text.parse::<IpAddr>().unwrap());
     let mut hosts = vec!["localhost".to_owned(), "x.localhost".to_owned()];
@@ -44,21 +40,20 @@ fn hosts(names: &mut BTreeMap<String, Vec<IpAddr>>) -> Vec<String> {
     hosts
 }
 
-/// Returns the name and the public address of a host that redirects. Each such host is fetched at
-/// its own pace.
+/// Returns a host that redirects, with its public address. Each target has its own redirecting
+/// host, because requests to a single one would wait for its delay.
 fn redirecting(number: usize) -> (String, IpAddr) {
     let last = u8::try_from(number % 250).unwrap();
     (format!("redirect-{number}.test"), Ipv4Addr::new(93, 184, 217, last).into())
 }
 
-/// Returns the name and the public address of a host with a robots.txt that redirects.
+/// Returns a host whose robots.txt redirects, with its public address.
 fn with_robots(number: usize) -> (String, IpAddr) {
     let last = u8::try_from(number % 250).unwrap();
     (format!("robots-{number}.test"), Ipv4Addr::new(93, 184, 218, last).into())
 }
 
-/// Returns the files: a robots.txt that names sitemaps on the hosts, a sitemap that lists pages on
-/// them, a page with links to them, and robots.txt redirects to them.
+/// Returns the public hosts' files, which lead to the special hosts.
 fn files(hosts: &[String]) -> BTreeMap<String, String> {
     let named = hosts.iter().map(|host| format!("Sitemap: http://{host}/named.xml\n"));
     let robots =
@@ -75,13 +70,12 @@ fn files(hosts: &[String]) -> BTreeMap<String, String> {
     files.into_iter().chain(hosts.iter().enumerate().map(redirect)).collect()
 }
 
-/// Submits URLs in each way. A URL's path names the way.
+/// Submits URLs in each way, with the way's name as their path.
 fn submit(client: &Client, hosts: &[String]) {
     let urls = |door: &str| -> Vec<String> {
         hosts.iter().map(|host| format!("http://{host}/{door}")).collect()
     };
     for url in urls("submit") {
-        // Some spellings are not valid crawl URLs.
         let (status, answer) = client.send("POST", "/v1/url", &json!({ "url": url }));
         assert!([202, 400].contains(&status), "{url}: {answer}");
     }
@@ -103,8 +97,7 @@ fn submit(client: &Client, hosts: &[String]) {
     };
     let mut urls: Vec<String> = hosts.iter().enumerate().map(redirect).collect();
     urls.push(format!("http://{}/page", redirecting(0).0));
-    // If robots.txt redirects to a forbidden address, it counts as missing, and the page is
-    // fetched.
+    // A robots.txt that redirects to a forbidden address counts as missing, so the page is fetched.
     urls.extend((0..hosts.len()).map(|number| format!("http://{}/page", with_robots(number).0)));
     client.post("/v1/crawls", &json!({ "urls": urls, "settings": settings }));
 }
@@ -131,7 +124,7 @@ fn no_url_in_a_crawl_leads_to_an_address_that_is_not_public() {
         let mut names = BTreeMap::new();
         let mut hosts = hosts(&mut names);
         let dialled = serve_all_addresses_with(files(&hosts));
-        // The URL with the public address is added below.
+        // One more, for the host with the public address below.
         for number in 0..=hosts.len() {
             for (name, address) in [redirecting(number), with_robots(number)] {
                 names.insert(name, vec![address]);
@@ -141,11 +134,10 @@ fn no_url_in_a_crawl_leads_to_an_address_that_is_not_public() {
         let (service, address) = service(&database, &store, &[]);
         let generous = ["--requests-per-second", "1000", "--burst", "100000"];
         let client = Client { address, key: key(&database, "a person", &generous) };
-        // This network responds, as a public address shows.
         hosts.push(PUBLIC[0].to_owned());
         submit(&client, &hosts);
         database.psql("update everytab.schedules set next_at = now()");
-        // The small internet is on loopback, so use the guard for the public internet.
+        // The guard for the public internet, because the small internet is on loopback.
         let public = ["--internet", "public", "--user-agent", "Bot/1.0 (+https://bot.page)"];
         let mut crawler =
             worker([&["run", "--role", "crawl", "--dns", &resolver], &public[..]].concat());

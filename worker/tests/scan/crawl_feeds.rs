@@ -1,5 +1,5 @@
-//! Reads a crawl's feed to its end while the service and the workers are killed and restarted and
-//! transactions commit late. Each fetch must be returned once, in recording order.
+//! Tests that a crawl's feed returns each fetch once and in recording order, while processes are
+//! killed and transactions commit late.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,9 +21,8 @@ use crate::{
     setup::{LIMIT, Running, wait_for},
 };
 
-/// Fetches per page. This is small, so that a pass over new rows has several pages.
+/// Fetches per page, few enough that new rows fill several pages.
 const PAGE: usize = 7;
-/// Number of concurrent workers.
 const WORKERS: usize = 2;
 
 /// Delays one in three transactions that record fetches by 1.2 s. The service polls once a second,
@@ -41,20 +40,16 @@ const COMMIT_LATE: &str = "
     create constraint trigger commit_late after insert on everytab.fetches
         deferrable initially deferred for each row execute function everytab.commit_late()";
 
-/// Simulates the time in which a dead holder's lease expires and the next holder completes its
-/// probation.
+/// Ends the leases and the probation that follow a worker's death.
 const TIME_PASSES: &str = "
     delete from everytab.workers;
     update everytab.slots set deaths = 0, lease_until = least(lease_until, clock_timestamp())";
 
-/// A fetch's position in recording order: its transaction, and its number in this transaction.
+/// A fetch's position in recording order: its transaction, and its number in it.
 type Place = (u64, i64);
 
-/// The URLs on a feed page.
 type Page = Vec<String>;
 
-/// A crawl, the service and the workers that are killed, and a client that finds a restarted
-/// service.
 struct World<'a> {
     internet: &'a Internet,
     database: Database,
@@ -104,7 +99,6 @@ impl<'a> World<'a> {
         self.database.psql("select count(*) from everytab.fetches").trim().parse().unwrap()
     }
 
-    /// Each fetch's position in recording order, by its URL.
     fn places(&self) -> BTreeMap<String, Place> {
         let rows = self.database.psql("select url, xid, id from everytab.fetches");
         let place = |line: &str| {
@@ -124,8 +118,8 @@ fn store(internet: &Internet) -> PathBuf {
     internet.folder.path().join("crawls")
 }
 
-/// Reads a feed to its end, and after each interruption continues at its cursor. Returns the pages
-/// and how many interruptions there were.
+/// Reads a feed to its end, and continues at the cursor after each interruption. Returns the pages
+/// and the number of interruptions.
 fn read_feed(client: &Mutex<Client>, crawl: &str) -> (Vec<Page>, u32) {
     let (mut pages, mut interruptions, mut after) = (Vec::new(), 0, String::new());
     let mut give_up = Instant::now() + LIMIT;
@@ -152,9 +146,9 @@ fn read_feed(client: &Mutex<Client>, crawl: &str) -> (Vec<Page>, u32) {
     }
 }
 
-/// Fails unless each transaction's fetches are listed together and in order, and each page is in
-/// ascending order. Returns how often a page started below the previous page's end because a
-/// transaction committed late.
+/// Fails unless each page is in ascending order and each transaction's fetches are together.
+/// Returns how many pages start before the previous page's end, because a transaction committed
+/// late.
 fn late_pages(pages: &[Page], places: &BTreeMap<String, Place>) -> usize {
     let pages: Vec<Vec<Place>> = pages
         .iter()
@@ -193,7 +187,7 @@ fn read_while_killing(hosts: u64, rounds: usize) -> usize {
             thread::sleep(Duration::from_millis(100));
             (world.recorded() > before).then_some(())
         });
-        // Kill the process at a different moment of each round's recording.
+        // Kill at a different moment of each round's recording.
         thread::sleep(Duration::from_millis(300 * (round as u64 % 4)));
         if round % 2 == 0 { world.kill_workers() } else { world.kill_service() }
     }
@@ -217,7 +211,7 @@ fn read_while_killing(hosts: u64, rounds: usize) -> usize {
 
 #[test]
 fn a_feed_read_through_kills_and_late_commits_has_every_fetch_once_and_in_order() {
-    // With so few transactions, none may be late. coordinator-sql/tests/coordinator/api/feed.rs
+    // So few transactions may include no late one. coordinator-sql/tests/coordinator/api/feed.rs
     // tests late commits at chosen moments.
     read_while_killing(30, 5);
 }

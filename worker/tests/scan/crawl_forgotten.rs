@@ -1,5 +1,4 @@
-//! Tests forgetting a site's or a URL's captures: they are no longer served, and are removed from
-//! archives and indexes.
+//! Tests that forgotten captures are no longer served, and are removed from archives and indexes.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -14,7 +13,6 @@ use crate::{
     setup::{files, run},
 };
 
-/// Counts a URL's records in all archives below a directory, by normalized key.
 fn records(folder: &Path) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for (name, bytes) in files(folder) {
@@ -30,8 +28,8 @@ fn records(folder: &Path) -> BTreeMap<String, usize> {
     found
 }
 
-/// If a site serves one file under many URLs, the file is stored once. If the URL of this record is
-/// forgotten, the file is forgotten for all URLs.
+/// A site's file is stored once, even under many URLs. Forgetting the URL of this record forgets
+/// the file for all of them.
 #[test]
 fn fetches_that_refer_to_a_forgotten_record_are_forgotten_too() {
     let settings = GraphSettings { media: 500, copies: 1_000, ..sites(8, 300) };
@@ -80,7 +78,6 @@ fn only_forgotten_captures_are_removed_from_archives_and_indexes() {
     };
     let sizes_before = sizes(&segments);
     let world = graph(&internet);
-    // Forget a site with a captured home page, and a page on another site.
     let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[]).unwrap();
     let site_of = |url: &str| {
         let url = CanonicalUrl::parse(url, &ParameterList::default()).unwrap();
@@ -115,7 +112,6 @@ fn only_forgotten_captures_are_removed_from_archives_and_indexes() {
     let says = "select count(*) from everytab.fetches where title is not null and url = ";
     assert_eq!(database.psql(&format!("{says}'{url}'")).trim(), "0");
 
-    // The new indexes do not contain the forgotten captures.
     assert_eq!(status(&database, &name)["indexes"], "pending");
     crawler(&internet, &database, &["--exit-when-done"]).finish().expect_code(0);
     let listed = cdxj_lines(&bucket, &name);
@@ -126,8 +122,7 @@ fn only_forgotten_captures_are_removed_from_archives_and_indexes() {
     let again = run(database.owner(&["crawl", "gc"])).expect_code(0).stderr;
     assert!(again.contains("0 records taken out of 0 archives"), "{again}");
 
-    // A crawl that repeats this crawl stores a forgotten URL as if it were new, because it has no
-    // earlier capture.
+    // A repetition stores a forgotten URL as new, because it has no earlier capture.
     let started = run(repeat(&internet, &database, &name)).expect_code(0).stdout;
     let second = started.split(' ').next().unwrap().to_owned();
     crawler(&internet, &database, &["--exit-when-done"]).finish().expect_code(0);

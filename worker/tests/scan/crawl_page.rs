@@ -1,5 +1,5 @@
-//! Tests the HTTP service's page in real browsers, with the real service, a worker that crawls a
-//! small internet, and several kinds of keys. `site/tests/crawl-page.mjs` contains the checks.
+//! Tests the HTTP service's page in real browsers, with a worker that crawls a small internet.
+//! `site/tests/crawl-page.mjs` contains the checks.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -16,7 +16,6 @@ use crate::{
     live_crawls::{crawler, graph},
 };
 
-/// Titles and URLs from untrusted pages.
 const STRANGE: [&str; 4] = [
     "<img src=x onerror=window.stolen=1><script>window.stolen=1</script>",
     "javascript:window.stolen=1",
@@ -24,8 +23,7 @@ const STRANGE: [&str; 4] = [
     "a-long-name-without-any-place-to-break-it",
 ];
 
-/// Records a crawl's fetches, as a worker would. Each number is a fetch with an untrusted title and
-/// URL.
+/// Records fetches with untrusted titles and URLs, as a worker would.
 fn record(database: &Database, crawl: &str, first: i64, amount: i64) {
     let title = STRANGE.map(|text| format!("'{text}'")).join(",");
     let last = first + amount - 1;
@@ -43,7 +41,6 @@ fn record(database: &Database, crawl: &str, first: i64, amount: i64) {
     ));
 }
 
-/// Starts a scan that keeps running.
 fn scan(database: &Database) {
     database.psql(
         "with new as (insert into everytab.runs (kind, lease_ms, started_at)
@@ -61,7 +58,6 @@ fn scan(database: &Database) {
     );
 }
 
-/// Returns the id and the name of a crawl that a key starts.
 fn start(address: &str, key: &str, body: &Value) -> (Value, Value) {
     let text = answer(ask(address, "POST", "/v1/crawls", key, &body.to_string()));
     let (_, body) = text.split_once("\r\n\r\n").unwrap();
@@ -69,8 +65,8 @@ fn start(address: &str, key: &str, body: &Value) -> (Value, Value) {
     (started["id"].take(), started["name"].take())
 }
 
-/// Returns everything that a browser needs: keys, a slow crawl, and an open crawl with records for
-/// untrusted pages.
+/// Returns what a browser needs: keys, a slow crawl, and an open crawl with records of untrusted
+/// pages.
 fn visitor(database: &Database, address: &str, seeds: &[String], name: &str) -> Value {
     let generous = ["--requests-per-second", "50", "--burst", "500"];
     let shown = key(database, name, &generous);

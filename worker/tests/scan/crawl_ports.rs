@@ -1,5 +1,5 @@
-//! Tests ports in live crawls: workers send requests to the ports in an operator's seeds, and other
-//! ports that are not on the crawl's list are rejected.
+//! Tests that a crawl's requests use the ports in its first seeds and in the worker's list, and no
+//! others.
 
 use everytab_testbed::{GraphSettings, Settings};
 use serde_json::Value;
@@ -10,7 +10,6 @@ use crate::{
     setup::{run, wait_for},
 };
 
-/// Starts crawling one host. Returns the crawl's id.
 fn start(internet: &Internet, database: &Database, seeds: &[&str]) -> String {
     let store = internet.folder.path().join("crawls").display().to_string();
     let arguments = ["crawl", "start", "--to", &store, "--delay", "0ms", "--scope", "host"];
@@ -34,7 +33,7 @@ fn a_port_in_a_seed_is_crawled_and_other_ports_are_rejected() {
     let named = format!("http://{name}:8081/");
     let odd = [format!("http://{name}:22/"), format!("http://{name}:10080/x")];
     let id = start(&internet, &database, &[&named, &odd[0], &odd[1]]);
-    // This crawl's seeds do not contain a port.
+    // These seeds contain no port.
     let usual = start(&internet, &database, &[&format!("http://{name}/")]);
     let added = run(database.owner(&["crawl", "add", &usual, &named])).expect_code(1);
     assert!(added.stderr.contains("port 8081 is not in the list of ports"), "{}", added.stderr);
@@ -43,7 +42,7 @@ fn a_port_in_a_seed_is_crawled_and_other_ports_are_rejected() {
 
     let (_, http) =
         internet.running.client.dial_ports.iter().find(|(from, _)| *from == 80).unwrap();
-    // This port is not in the worker's own lists.
+    // The worker's `--ports` does not contain this port.
     let dial = format!("8081={http}");
     let worker = crawler(&internet, &database, &["--dial-port", &dial, "--exit-when-done"]);
     let (first, second) = (ended(&database, &id), ended(&database, &usual));
@@ -58,13 +57,12 @@ fn a_port_in_a_seed_is_crawled_and_other_ports_are_rejected() {
     assert_eq!(second["links_refused"]["port"], 1, "{second}");
 }
 
-/// Returns the output lines about rejected seeds.
 fn refusals(stderr: &str) -> Vec<&str> {
     stderr.lines().filter(|line| line.starts_with("refused: ")).collect()
 }
 
-/// A crawl's settings are frozen when its first seeds are added, because seeds from a pipe may
-/// arrive for hours.
+/// Seeds from a pipe may arrive for hours, so a crawl's settings are frozen when its first seeds
+/// are added.
 #[test]
 fn a_crawl_has_the_ports_in_its_first_seeds() {
     let internet = graph_of_sites(34, 2, 4);

@@ -1,5 +1,4 @@
-//! Tests what an operator sees about a crawl's failures in the terminal, on a graph of sites that
-//! the real program crawls.
+//! Tests what an operator sees about a crawl's failures.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +15,7 @@ use crate::{
     setup::{Ended, run},
 };
 
-/// Reads CSV with Python, and writes one JSON array per line.
+/// Converts CSV into a JSON array per line.
 const READ_CSV: &str = "import csv, json, sys
 for row in csv.reader(sys.stdin, strict=True): print(json.dumps(row))";
 
@@ -48,7 +47,6 @@ fn sum(object: &Value) -> i64 {
     counts(object).values().sum()
 }
 
-/// The report must show why URLs failed, not only how many.
 #[test]
 fn an_operator_learns_which_urls_failed_and_why() {
     let settings = GraphSettings {
@@ -70,7 +68,6 @@ fn an_operator_learns_which_urls_failed_and_why() {
         run(command)
     };
 
-    // Nothing is fetched yet.
     let nothing = crawl(&["fetches"]).expect_code(0);
     assert_eq!((&*nothing.stdout, &*nothing.stderr), ("", "no fetches are recorded yet\n"));
     let empty = crawl(&["report"]).expect_code(0);
@@ -92,7 +89,6 @@ fn an_operator_learns_which_urls_failed_and_why() {
     assert_report(&crawl, &ended, &failures);
 }
 
-/// Runs a subcommand of `crawl` with these arguments.
 type Crawl<'a> = &'a dyn Fn(&[&str]) -> Ended;
 
 fn fetches_of(crawl: Crawl<'_>, filter: &[&str]) -> Vec<Value> {
@@ -119,7 +115,6 @@ fn assert_fetches(crawl: Crawl<'_>, failures: &BTreeMap<String, i64>) {
     assert_eq!(of_host.len(), all.iter().filter(is_of_host).count());
     let both = fetches(&["--host", host, "--outcome", "http_404_410"]);
     assert!(!both.is_empty() && both.len() < of_host.len());
-    // Read in pages, until the last page.
     let first = crawl(&["fetches", "--outcome", "http_404_410", "--limit", "1"]).expect_code(0);
     let via = missing[0]["via"].as_str().unwrap();
     assert!(first.stdout.contains(&format!("found at {via}")), "{}", first.stdout);

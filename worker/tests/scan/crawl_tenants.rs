@@ -1,5 +1,5 @@
-//! Two keys crawl the same sites at the same time, each with its own delay. The servers' log shows
-//! that every delay is kept, and that neither key slows down the other.
+//! Tests that two keys crawl the same sites at the same time, each with its own delay, and that
+//! neither slows down the other.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -19,18 +19,16 @@ use crate::{
 
 /// The hurried key's delay.
 const SHORT: Duration = Duration::from_millis(300);
-/// The other key's delay.
+/// The patient key's delay.
 const LONG: Duration = Duration::from_millis(700);
-/// The other key's delay for one site.
+/// The patient key's delay for one site.
 const OVERRIDE: Duration = Duration::from_millis(1_500);
-/// Maximum number of logged requests.
 const MAX_LINES: usize = 100_000;
 
 fn ms(delay: Duration) -> u64 {
     u64::try_from(delay.as_millis()).unwrap()
 }
 
-/// One key's crawl: it fetches URLs that no other crawl fetches.
 struct Tenant {
     client: Client,
     urls: BTreeSet<String>,
@@ -54,7 +52,6 @@ impl Tenant {
         assert_eq!(ended["captured"], self.urls.len(), "{ended}");
     }
 
-    /// Returns the requests for this crawl's URLs.
     fn lines(&self, log: &[AccessLine]) -> Vec<AccessLine> {
         let asked = |line: &&AccessLine| {
             ["http", "https"]

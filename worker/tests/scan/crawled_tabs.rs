@@ -1,5 +1,5 @@
-//! Tests the whole cycle: a live crawl of a small internet, its indexes, and a scan that makes tabs
-//! from the indexes. The test prepares no data between these steps.
+//! Tests a live crawl of a small internet, its indexes, and a scan that makes tabs from them,
+//! without preparing data in between.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,13 +19,12 @@ use crate::{
     setup::{Running, assert_same, files, folder, run, scan_locally, tabs, wait_for, worker},
 };
 
-/// The crawl's directory in its bucket.
 pub(crate) fn bucket_of(internet: &Internet) -> std::path::PathBuf {
     internet.folder.path().join("crawls")
 }
 
-/// Crawls all sites to the end with one worker, which also writes the indexes. Returns the crawl's
-/// id and name.
+/// Crawls all sites with one worker, which also writes the indexes. Returns the crawl's id and
+/// name.
 pub(crate) fn crawled(internet: &Internet, database: &Database) -> (String, String) {
     let id = start_crawl(internet, database, "0s");
     crawler(internet, database, &["--exit-when-done"]).finish().expect_code(0);
@@ -34,7 +33,6 @@ pub(crate) fn crawled(internet: &Internet, database: &Database) -> (String, Stri
     (id, ended["name"].as_str().unwrap().to_owned())
 }
 
-/// Returns the lines in a crawl's CDXJ index, as key and JSON.
 pub(crate) fn cdxj_lines(bucket: &Path, name: &str) -> Vec<(String, Value)> {
     let folder = bucket.join(format!("crawl-data/{name}/cc-index/collections/{name}/indexes"));
     let mut text = String::new();
@@ -48,7 +46,6 @@ pub(crate) fn cdxj_lines(bucket: &Path, name: &str) -> Vec<(String, Value)> {
     parsed.collect()
 }
 
-/// Scans a finished crawl with one worker, and returns the tabs by hostname.
 pub(crate) fn scanned(database: &Database, crawl: &str) -> BTreeMap<String, Value> {
     let Stores { archive, site, .. } = database.stores.clone();
     let mut start = database.owner(&["scan", "start", "--from-crawl", crawl]);
@@ -101,7 +98,6 @@ fn a_live_crawl_becomes_a_page_of_tabs() {
         }
     }
 
-    // The scan's tabs are the home pages that the crawl captured.
     let tabs = scanned(&database, &id);
     let is_home = |url: &str| url.matches('/').count() == 3 && url.ends_with('/');
     let is_html =
@@ -121,7 +117,6 @@ fn a_live_crawl_becomes_a_page_of_tabs() {
     assert!(listed.contains(&format!("\"id\": \"{name}\"")), "{listed}");
 }
 
-/// Starts a crawl over all sites that repeats another one, with the same seeds.
 pub(crate) fn repeat(internet: &Internet, database: &Database, earlier: &str) -> Command {
     let store = bucket_of(internet).display().to_string();
     let mut command = database.owner(&["crawl", "start", "--again", earlier, "--to", &store]);
@@ -158,7 +153,7 @@ fn a_repeated_crawl_refers_to_unchanged_records_and_keeps_its_tabs() {
     assert_eq!((&ended["state"], &ended["indexes"]), (&"ended".into(), &"written".into()));
     let name = ended["name"].as_str().unwrap();
 
-    // Each page has a row, and the record at the row's location contains today's page.
+    // Each page has a line in the index, and the record there contains today's page.
     let lines = cdxj_lines(&bucket, name);
     let mut revisits = 0;
     for (_, line) in lines.iter().filter(|(_, line)| line["status"] == "200") {
@@ -230,8 +225,7 @@ fn indexes_written_again_after_kills_are_the_same_bytes() {
             first.terminate();
             first.finish().expect_code(4);
         }
-        // Both kinds of jobs read this table before they write, so that the worker dies during the
-        // job.
+        // Both kinds of jobs read this table before they write, so the worker dies during the job.
         thread::scope(|scope| {
             let lock = "begin; lock table everytab.crawl_archives; select pg_sleep(60)";
             scope.spawn(|| shared_for_tests().psql(&database.name, lock));
@@ -313,8 +307,7 @@ fn a_list_of_sites_becomes_a_page_of_tabs_by_one_command() {
     let host = |url: &&str| shown.contains(url.split('/').nth(2).unwrap());
     assert!(below.iter().any(host), "{below:?} have no tab");
 
-    // If the command is repeated, it has nothing to do. With another depth or list it starts
-    // another crawl.
+    // The repeated command does nothing. With another list it starts another crawl.
     scan_locally(dir.path(), 1, &sample);
     assert_eq!(crawls(), 1);
     let list = dir.path().join("list.txt");
@@ -331,7 +324,7 @@ fn a_list_of_sites_becomes_a_page_of_tabs_by_one_command() {
 #[test]
 fn a_list_of_sites_finishes_although_some_do_not_respond() {
     let dir = folder();
-    // An ordinary crawl retries some of these hosts for up to a day.
+    // An ordinary crawl would retry some of these hosts for up to a day.
     let sample = ["--sample", "--sample-hosts", "100", "--sample-mix", "issue", "--sites"];
     let scan = scan_locally(dir.path(), 1, &sample);
     let line = scan.stderr.lines().rfind(|line| line.contains(" URLs: ")).unwrap_or_default();

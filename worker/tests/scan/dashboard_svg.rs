@@ -1,7 +1,4 @@
-//! Draws the dashboard as SVG: its panels in their grid, with the caller's series.
-//!
-//! This is a simple substitute for Grafana, so that a person can look at the dashboard. It does not
-//! depend on the numbers' source.
+//! Draws the dashboard as SVG, so that a person can look at it without Grafana.
 
 use std::fmt::Write as _;
 
@@ -14,14 +11,13 @@ const COLOURS: [&str; 10] = [
     "#6b7785", "#88a83a",
 ];
 
-/// A panel's series.
 pub(crate) struct Line {
     pub(crate) name: String,
     /// Seconds and values.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// A panel with its title, rectangle (x, y, width and height in grid cells), unit and series.
+/// A panel. Its rectangle has x, y, width and height in grid cells.
 pub(crate) struct Panel {
     pub(crate) title: String,
     pub(crate) rectangle: [f64; 4],
@@ -29,7 +25,7 @@ pub(crate) struct Panel {
     pub(crate) lines: Vec<Line>,
 }
 
-/// Returns a legend with a series' labels filled in, such as `{{kind}} {{state}}`.
+/// Fills in a series' labels in a legend such as `{{kind}} {{state}}`.
 pub(crate) fn legend(format: &str, labels: &Value) -> String {
     let mut parts = format.split("{{");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -41,7 +37,7 @@ pub(crate) fn legend(format: &str, labels: &Value) -> String {
     text
 }
 
-/// Draws all panels. `seconds` is the first and the last point in time.
+/// Draws all panels. `seconds` has the first and the last time.
 pub(crate) fn draw(title: &str, panels: &[Panel], seconds: (f64, f64)) -> String {
     let bottom =
         panels.iter().map(|panel| panel.rectangle[1] + panel.rectangle[3]).fold(0.0, f64::max);
@@ -72,7 +68,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
         );
         return;
     }
-    // The largest are first, because the legend has room for a few only.
+    // The largest first, because the legend has little room.
     let mut lines: Vec<(f64, &Line)> = panel.lines.iter().map(|line| (line.most(), line)).collect();
     lines.sort_by(|a, b| b.0.total_cmp(&a.0));
     let most = lines.first().map(|line| line.0).filter(|most| *most > 0.0).unwrap_or(1.0);
@@ -112,12 +108,12 @@ fn draw_panel(svg: &mut String, panel: &Panel, (start, end): (f64, f64)) {
     }
 }
 
-/// A panel's legend. It has two rows; names that do not fit are skipped.
+/// A panel's legend of two rows. Names that do not fit are skipped.
 struct Legend {
     left: f64,
     top: f64,
     width: f64,
-    /// The width written so far, both rows added.
+    /// The width written so far in both rows.
     at: f64,
 }
 

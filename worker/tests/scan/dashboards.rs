@@ -26,7 +26,6 @@ fn telemetry(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry").join(name)
 }
 
-/// Returns every expression in the dashboard, with its panel's title.
 fn expressions() -> Vec<(String, String)> {
     let text = fs::read_to_string(telemetry("dashboard.json")).unwrap();
     let dashboard: Value = serde_json::from_str(&text).unwrap();
@@ -42,7 +41,6 @@ fn expressions() -> Vec<(String, String)> {
     panels.iter().flat_map(of).collect()
 }
 
-/// Returns the names of our metrics in a text, without histogram suffixes.
 fn metrics_in(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words = text.split(|c| !is_part(c));
@@ -68,8 +66,8 @@ fn dashboard_and_rules_use_only_existing_metrics_and_the_dashboard_shows_all() {
     assert_eq!(shown, known);
 }
 
-/// Whether `prometheus` and `promtool` are installed. If not, prints that the test is skipped, or
-/// fails if `EVERYTAB_DASHBOARDS` is set.
+/// Returns whether `prometheus` and `promtool` are installed. Fails if they are missing and
+/// `EVERYTAB_DASHBOARDS` is set.
 fn has_prometheus() -> bool {
     let have = |name: &str| Command::new(name).arg("--version").output().is_ok();
     if have("prometheus") && have("promtool") {
@@ -98,8 +96,6 @@ fn promtool_accepts_the_rules_and_they_fire_when_they_should() {
     promtool(&["test", "rules", "alerts-test.yml"]);
 }
 
-/// Starts a Prometheus with our rules that scrapes `targets` every second. Returns its address,
-/// too.
 fn start_prometheus(dir: &Path, targets: &[String]) -> (Running, SocketAddr) {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let targets: Vec<String> = targets.iter().map(|target| format!("'{target}'")).collect();
@@ -119,7 +115,6 @@ fn start_prometheus(dir: &Path, targets: &[String]) -> (Running, SocketAddr) {
     (Running::start(command), address)
 }
 
-/// Returns Prometheus's response for a path with a query and further parameters.
 fn ask_more(
     internet: &Internet,
     address: SocketAddr,
@@ -138,19 +133,18 @@ fn ask_more(
     serde_json::from_str(&text).unwrap_or_else(|_| panic!("{query}: {text}"))
 }
 
-/// Returns Prometheus's response for a path with a query.
 fn ask(internet: &Internet, address: SocketAddr, path: &str, query: &str) -> Value {
     ask_more(internet, address, path, query, "")
 }
 
-/// Draws the dashboard's panels as SVG, from `start` (seconds since 1970) to now.
+/// Draws the dashboard as SVG, from `start` (seconds since 1970) to now.
 fn draw_the_dashboard(internet: &Internet, address: SocketAddr, start: f64) -> String {
     let text = fs::read_to_string(telemetry("dashboard.json")).unwrap();
     let dashboard: Value = serde_json::from_str(&text).unwrap();
     let end = now();
     let range = format!("&start={start}&end={end}&step=1");
     let lines = |target: &Value| -> Vec<dashboard_svg::Line> {
-        // Grafana's $__rate_interval covers at least four scrapes, and so do ten seconds here.
+        // Grafana's $__rate_interval covers at least four scrapes, and ten seconds do here.
         let expression = target["expr"].as_str().unwrap().replace("$__rate_interval", "10s");
         let answer = ask_more(internet, address, "query_range", &expression, &range);
         let series = answer["data"]["result"].as_array().unwrap();
@@ -173,7 +167,7 @@ fn draw_the_dashboard(internet: &Internet, address: SocketAddr, start: f64) -> S
     dashboard_svg::draw(dashboard["title"].as_str().unwrap(), &panels, (start, end))
 }
 
-/// Returns a time in seconds and its value. `None` for NaN, which is the quantile over no samples.
+/// Returns a time in seconds and its value. `None` for NaN, the quantile over no samples.
 fn point(pair: &Value) -> Option<(f64, f64)> {
     let value: f64 = pair[1].as_str()?.parse().ok()?;
     value.is_finite().then_some((pair[0].as_f64()?, value))
@@ -183,8 +177,8 @@ fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
 }
 
-/// A live crawl with its own environment: a worker, a process that watches the crawl, and the HTTP
-/// service. The delay makes the crawl last for many scrapes.
+/// A live crawl in its own environment: a worker, a process that watches the crawl, and the HTTP
+/// service. Its delay makes it last for many scrapes.
 struct LiveCrawl {
     running: [Running; 3],
     service: String,
@@ -220,7 +214,7 @@ fn every_expression_in_the_dashboard_has_data_from_a_real_scan_or_crawl() {
         database.owner(&["scan", "status", "--watch", "--json", "--metrics", "127.0.0.1:0"]);
     watching.env("EVERYTAB_LOG", "info");
     let watching = Running::start(watching);
-    // The rate makes the scan last for several scrapes.
+    // This rate makes the scan last for several scrapes.
     crate::setup::run(database.owner(&["scan", "set", "rate=60"])).expect_code(0);
     let workers: Vec<Running> =
         (0..2).map(|_| Running::start(database.worker(&["--metrics", "127.0.0.1:0"]))).collect();
@@ -239,7 +233,6 @@ fn every_expression_in_the_dashboard_has_data_from_a_real_scan_or_crawl() {
         let answer = ask(&internet, address, "query", &expression);
         assert_eq!(answer["status"], "success", "{expression}: {answer}");
         let series = answer["data"]["result"].as_array().unwrap();
-        // The quantile over no samples is NaN, which means no data.
         let number = |one: &Value| one["value"][1].as_str().is_some_and(|value| value != "NaN");
         series.iter().filter(|one| number(one)).count()
     };

@@ -11,7 +11,6 @@ use crate::{
 
 const URL: &str = "postgres://everytab_owner@127.0.0.1/everytab?sslmode=disable";
 
-/// A command that connects once, in an empty home directory.
 fn connects(url: &str, home: &Path, environment: &[(&str, &str)]) -> Command {
     let mut command = worker(["scan", "list", "--database-url", url]);
     in_home(&mut command, home);
@@ -39,7 +38,7 @@ fn a_missing_or_wrong_password_is_reported_with_its_source() {
         let make = "create role everytab_owner login password 'right'";
         postgres.psql("postgres", make).unwrap();
         postgres.psql("postgres", "create database everytab owner everytab_owner").unwrap();
-        // Without a password, a worker waits, because a token may be written later.
+        // Without a password, a worker waits, because one may be written later.
         let mut command = worker(["run", "--database-url", URL]);
         in_home(&mut command, &home);
         let running = Running::start(command);
@@ -75,7 +74,6 @@ fn a_missing_or_wrong_password_is_reported_with_its_source() {
         write(&other, "wr0ng");
         let named = [("PGPASSFILE", other.to_str().unwrap())];
         says(connects(URL, &home, &named), &format!("it came from {}", other.display()));
-        // The right password is accepted from each location.
         let no_schema = "the database has no EveryTab schema";
         says(connects(URL, &home, &[("PGPASSWORD", "right")]), no_schema);
         write(&other, "right");
@@ -87,8 +85,8 @@ fn a_missing_or_wrong_password_is_reported_with_its_source() {
     });
 }
 
-/// Returns an authority's certificate, and a server's certificate from that authority with its key,
-/// as PEM. The server's is for this name and valid in these years.
+/// Returns PEM: an authority's certificate, and a server's certificate and key. The server's
+/// certificate is for this name and these years.
 fn certificates(name: &str, from: i32, to: i32) -> [String; 3] {
     let mut authority = rcgen::CertificateParams::new(Vec::new()).unwrap();
     authority.distinguished_name.push(rcgen::DnType::CommonName, "an authority");
@@ -130,7 +128,7 @@ fn a_rejected_certificate_points_at_the_clock_or_at_the_name() {
         ] {
             let [ca, certificate, key] = certificates(name, years.0, years.1);
             fs::write(&authority, ca).unwrap();
-            // Postgres's user writes these files, because it must own the key.
+            // Postgres writes these files itself, because its user must own the key.
             for (name, pem) in [("server.crt", certificate), ("server.key", key)] {
                 let path = format!("{}/{name}", data.trim());
                 let sql = format!(

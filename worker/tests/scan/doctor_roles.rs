@@ -1,5 +1,5 @@
-//! `doctor --role` passes with the database role and the keys that a process in this role has, and
-//! names those that do not suffice.
+//! Tests that `doctor --role` passes with the database role and keys of such a process, and names
+//! those that do not suffice.
 
 use everytab_postgres::shared_for_tests;
 use everytab_testbed::{Mix, Storm};
@@ -10,7 +10,6 @@ use crate::{
     setup::{Ended, Running, run, wait_for},
 };
 
-/// Each process role, with the database role as which it signs in.
 const ROLES: [(&str, &str); 8] = [
     ("all", "everytab_worker"),
     ("index", "everytab_worker_crawl"),
@@ -36,7 +35,6 @@ fn doctor(
     run(command)
 }
 
-/// Starts a scan, and returns one of its hosts.
 fn host_of_a_started_scan(internet: &Internet, database: &Database) -> String {
     database.start_scan(internet.crawl(), &[]);
     let worker = Running::start(database.worker(&["--role", "index"]));
@@ -71,8 +69,7 @@ fn doctor_passes_for_each_role_and_names_the_database_role_that_another_needs() 
         let line = ended.stdout.lines().find(|line| line.starts_with("FAIL  rights"));
         assert!(line.is_some_and(|line| line.contains(wanted)), "{role}: {}", ended.stdout);
     }
-    // Without a role, the requirements are an operator's, and the output explains how to check a
-    // worker.
+    // Without `--role`, `doctor` checks an operator's requirements.
     let ended = doctor(&internet, &database, "everytab_worker_icons", &name, &[]).expect_code(1);
     assert!(ended.stdout.contains("name the roles of this machine's worker with --role"));
     let mixed = doctor(&internet, &database, "everytab_api", &name, &["--role", "api,icons"]);
@@ -99,12 +96,11 @@ fn doctor_for_a_role_uses_only_its_stores_and_needs_no_right_to_delete() {
     passes("bundles", "everytab_worker_site", &["/crawl", "?delete", "/.doctor/"]);
     passes("publish", "everytab_worker_site", &["/crawl", archive, "?delete"]);
     passes("all", "everytab_worker", &["?delete", "/.doctor/"]);
-    // A check with these keys cannot delete its probe objects.
+    // These keys cannot delete the probe objects.
     let left = ["private/archive/.doctor-probe", "site/scans/.doctor-probe", "site/.doctor-probe"];
     assert!(left.iter().all(|probe| bucket.join(probe).exists()), "{}", bucket.display());
     run(database.owner(&["scan", "gc"])).expect_code(0);
     assert!(!left.iter().any(|probe| bucket.join(probe).exists()), "{}", bucket.display());
-    // Deny a permission that the role needs.
     for (role, user, refused) in [
         ("icons", "everytab_worker_icons", archive),
         ("bundles", "everytab_worker_site", archive),

@@ -1,4 +1,5 @@
-//! Draining a worker: after a notice from EC2, after a second signal, and before it has a database.
+//! Tests draining a worker: after a notice from EC2, after a second signal, and before it has a
+//! database.
 
 use everytab_testbed::Mix;
 
@@ -21,8 +22,7 @@ fn a_spot_notice_drains_a_worker_as_a_signal_does() {
     let more = ["--exit-when-done", "--drain", "300ms", "--instance-metadata", &url];
     let mut running = Running::start(database.worker(&more));
     proxy.wait_until_held();
-    // A token is valid for three requests. The fourth request is rejected, and sent again with a
-    // new token.
+    // A token is valid for three requests. The fourth is rejected, and repeated with a new token.
     wait_for("a second token", || (metadata.counts().1 >= 2).then_some(()));
     assert!(!running.has_ended(), "{}", running.stderr_text());
     assert!(stage(&database.status(), "warc")["leased"].as_u64() > Some(0));
@@ -107,7 +107,7 @@ fn a_terminal_that_closes_drains_a_worker_unless_it_runs_under_nohup() {
     let status = database.status();
     assert_eq!(stage(&status, "warc")["leased"], 0, "{status}");
     assert!(status["events"]["release"].as_u64() > Some(0), "{}", status["events"]);
-    // Under nohup the worker ignores the signal and continues to the scan's end.
+    // Under nohup the worker ignores the signal, and continues to the scan's end.
     let kept = Running::start(under_nohup);
     wait_for("its start", || kept.stderr_text().contains("worker started").then_some(()));
     kept.signal("HUP");
@@ -124,8 +124,7 @@ fn a_second_signal_stops_immediately_and_the_leases_expire() {
     running.terminate();
     wait_for("the drain", || running.stderr_text().contains("draining").then_some(()));
     running.terminate();
-    // The proxy holds the requests and the drain may last an hour, so only the second signal can
-    // have ended the worker.
+    // The drain may last an hour, so only the second signal can have ended the worker.
     running.finish().expect_code(4);
     let status = database.status();
     assert!(stage(&status, "warc")["leased"].as_u64() > Some(0), "{status}");

@@ -21,20 +21,17 @@ use crate::{
 const ACCESS_KEY: &str = "EVERYTABTEST";
 const SECRET_KEY: &str = "a-secret-of-tests-alone";
 
-/// A small internet. Dropping this value stops it.
 pub(crate) struct Internet {
-    // Fields are dropped in this order: the servers must stop before their runtime and their files.
+    // Drop order: the servers must stop before their runtime and their files.
     pub(crate) running: Running,
     pub(crate) runtime: Runtime,
     pub(crate) folder: TempDir,
 }
 
-/// Starts a generated internet with `hosts` hosts.
 pub(crate) fn internet(hosts: u64, behaviours: Mix) -> Internet {
     internet_with(|scratch| Settings { behaviours, ..Settings::generated(7, hosts, scratch) })
 }
 
-/// Starts an internet with settings that `settings` makes for its scratch directory.
 pub(crate) fn internet_with(settings: impl FnOnce(PathBuf) -> Settings) -> Internet {
     let folder = folder();
     let runtime = Runtime::new().unwrap();
@@ -44,7 +41,7 @@ pub(crate) fn internet_with(settings: impl FnOnce(PathBuf) -> Settings) -> Inter
 }
 
 impl Internet {
-    /// Starts an S3 endpoint with the crawl in the bucket `crawl` and an empty bucket `everytab`.
+    /// Starts an S3 endpoint with the crawl in the bucket `crawl`, and an empty bucket `everytab`.
     pub(crate) fn s3(&self) -> S3Server {
         let dir = self.folder.path().join("s3");
         let start = S3Server::start(&dir, ACCESS_KEY, SECRET_KEY);
@@ -54,7 +51,6 @@ impl Internet {
         server
     }
 
-    /// Stores in subdirectories of `dir`, with a proxy in front of the crawl's bucket.
     pub(crate) fn behind_proxy(&self, dir: &Path) -> (HoldingProxy, Stores) {
         let proxy = HoldingProxy::before(&self.running.client.bucket_url);
         let source = format!("{}/", proxy.endpoint);
@@ -89,7 +85,6 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Sets the S3 endpoint and the credentials for a command.
 pub(crate) fn with_s3(command: &mut Command, endpoint: &str) {
     command
         .env("AWS_ENDPOINT_URL", endpoint)
@@ -98,18 +93,15 @@ pub(crate) fn with_s3(command: &mut Command, endpoint: &str) {
         .env("AWS_REGION", "us-east-1");
 }
 
-/// The locations that a scan reads and writes.
 #[derive(Debug, Clone)]
 pub(crate) struct Stores {
     pub(crate) source: String,
     pub(crate) archive: String,
     pub(crate) site: String,
-    /// The S3 endpoint, if a store is in S3.
     pub(crate) s3: Option<String>,
 }
 
 impl Stores {
-    /// The internet's bucket as a directory, with archive and site in subdirectories of `dir`.
     pub(crate) fn folders(internet: &Internet, dir: &Path) -> Self {
         Self::folders_of(&internet.running.client.bucket_dir, dir)
     }
@@ -123,7 +115,7 @@ impl Stores {
         }
     }
 
-    /// All stores in S3, in the buckets from [`Internet::s3`], through `endpoint`.
+    /// All stores in S3, in the buckets from [`Internet::s3`].
     pub(crate) fn s3(endpoint: &str) -> Self {
         Self {
             source: "s3://crawl".to_owned(),
@@ -140,13 +132,11 @@ impl Stores {
     }
 }
 
-/// One test's migrated database, with program commands that use it.
 pub(crate) struct Database {
     pub(crate) name: String,
     owner_url: String,
-    /// The URL that workers connect to. Tests change this to put a pooler or a proxy in between.
+    /// The workers' URL. Tests replace it to put a pooler or a proxy in between.
     pub(crate) worker_url: String,
-    /// The stores for this database's scans.
     pub(crate) stores: Stores,
     fetch: Vec<String>,
 }
@@ -166,7 +156,7 @@ impl Database {
         Self { name, owner_url, worker_url, stores, fetch }
     }
 
-    /// Makes a database on a server that the test itself starts and stops.
+    /// Creates a database on a server that the test itself starts and stops.
     pub(crate) fn on(server: &PrivatePostgres, internet: &Internet, stores: Stores) -> Self {
         let name = "everytab".to_owned();
         server.psql("postgres", "create database everytab").unwrap();
@@ -177,7 +167,6 @@ impl Database {
         Self { name, owner_url, worker_url, stores, fetch }
     }
 
-    /// A command that runs the program as the database's owner.
     pub(crate) fn owner(&self, arguments: &[&str]) -> Command {
         let mut command = worker(arguments);
         command.env("DATABASE_URL", &self.owner_url);
@@ -187,25 +176,23 @@ impl Database {
         command
     }
 
-    /// Runs `scan start` with two-second leases and further arguments.
+    /// Runs `scan start` with two-second leases.
     pub(crate) fn start_scan(&self, crawl: &str, more: &[&str]) {
         self.start_scan_with_lease(crawl, "2s", more);
     }
 
-    /// Runs `scan start` with leases that last `lease` and further arguments.
     pub(crate) fn start_scan_with_lease(&self, crawl: &str, lease: &str, more: &[&str]) {
         let mut command = self.owner(&["scan", "start", "--crawl", crawl, "--lease", lease]);
         command.args(self.stores.arguments()).args(more);
         run(command).expect_code(0);
     }
 
-    /// Makes workers that are started from now on use the name server at `dns`.
     pub(crate) fn set_dns(&mut self, dns: SocketAddr) {
         let at = self.fetch.iter().position(|argument| argument == "--dns").unwrap();
         self.fetch[at + 1] = dns.to_string();
     }
 
-    /// A worker (`run`), as the role that may only execute the coordinator's functions.
+    /// Returns a worker command with the role that may only execute the coordinator's functions.
     pub(crate) fn worker(&self, arguments: &[&str]) -> Command {
         let mut command = worker(["run"]);
         command.args(arguments).args(&self.fetch);
@@ -216,7 +203,6 @@ impl Database {
         command
     }
 
-    /// Like [`worker`](Self::worker), but connects to Postgres through a proxy at `address`.
     pub(crate) fn worker_through(&self, address: SocketAddr, arguments: &[&str]) -> Command {
         let mut command = self.worker(arguments);
         let url = format!("postgres://everytab_worker@{address}/{}?sslmode=disable", self.name);
@@ -224,31 +210,28 @@ impl Database {
         command
     }
 
-    /// The document that `scan status --json` prints.
+    /// Returns the document of `scan status --json`.
     pub(crate) fn status(&self) -> Value {
         let ended = run(self.owner(&["scan", "status", "--json"])).expect_code(0);
         serde_json::from_str(&ended.stdout).unwrap()
     }
 
-    /// Runs a query as the owner; the output is psql's.
     pub(crate) fn psql(&self, sql: &str) -> String {
         shared_for_tests().psql(&self.name, sql).unwrap()
     }
 }
 
-/// Returns the path to the unix socket in a server's URL.
 pub(crate) fn socket_of(url: &str) -> PathBuf {
     let folder = url.split("host=").nth(1).and_then(|rest| rest.split('&').next()).unwrap();
     PathBuf::from(folder.replace("%2F", "/")).join(".s.PGSQL.5432")
 }
 
-/// A stage in a status document.
 pub(crate) fn stage<'a>(status: &'a Value, kind: &str) -> &'a Value {
     let stages = status["stages"].as_array().unwrap();
     stages.iter().find(|stage| stage["kind"] == kind).unwrap_or_else(|| panic!("{kind}: {status}"))
 }
 
-/// Returns an address on loopback with a closed port.
+/// Returns a loopback address with a closed port.
 pub(crate) fn unused_address() -> SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap()

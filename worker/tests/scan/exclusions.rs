@@ -15,7 +15,6 @@ use crate::{
 
 const HOSTS: u64 = 1_500;
 
-/// Requests that the small internet's sites received.
 fn asked(internet: &Internet) -> u64 {
     internet.running.counts().requests.values().sum()
 }
@@ -29,12 +28,12 @@ fn no_worker_sends_requests_to_an_excluded_network_and_its_icons_are_opted_out()
     let out = internet.folder.path().join("out");
     let database = Database::new(&internet, Stores::folders(&internet, &out));
     database.start_scan(internet.crawl(), &[]);
-    // The rate is so low that the scan would take minutes.
+    // At this rate the scan would take minutes.
     run(database.owner(&["scan", "set", "rate=40"])).expect_code(0);
     let workers: Vec<Running> =
         (0..2).map(|_| Running::start(database.worker(&["--exit-when-done"]))).collect();
     wait_for("some icons", || (asked(&internet) > 60).then_some(()));
-    // Exclude all of this internet's sites.
+    // All of this internet's sites.
     let excluded = run(database.owner(&["scan", "exclude", "127.0.0.0/8", "::1/128"]));
     let excluded_at = Instant::now();
     assert_eq!(excluded.expect_code(0).stdout, "network\t127.0.0.0/8\nnetwork\t::1/128\n");
@@ -52,8 +51,8 @@ fn no_worker_sends_requests_to_an_excluded_network_and_its_icons_are_opted_out()
     for worker in workers {
         worker.finish().expect_code(0);
     }
-    // Each host has at least two icon URLs, so without the exclusion there would be at least twice
-    // as many requests.
+    // Each host has at least two icon URLs, so without the exclusion there would be twice as many
+    // requests.
     assert!(count < HOSTS, "{count} requests");
     let opted_out = "select count(*) from everytab.icons where outcome = 'opted_out'";
     let opted_out: u64 = database.psql(opted_out).trim().parse().unwrap();

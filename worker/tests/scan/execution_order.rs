@@ -1,5 +1,5 @@
-//! Outcomes and published bytes do not depend on the number of workers, the order of jobs or the
-//! workers' caches.
+//! Tests that results do not depend on the number of workers, the order of jobs or the workers'
+//! caches.
 
 use std::{path::Path, thread};
 
@@ -11,7 +11,7 @@ use crate::{
     setup::{Running, wait_for},
 };
 
-/// A number of workers, a seed that shuffles jobs, and whether workers cache DNS responses and dead
+/// A number of workers, a seed that shuffles jobs, and whether workers cache DNS results and dead
 /// endpoints.
 type Variation = (u16, u64, bool);
 

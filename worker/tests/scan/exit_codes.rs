@@ -1,5 +1,5 @@
-//! Tests a worker's exit codes: 0 or 3 when the scan has ended, 4 after a signal, and 1 after a
-//! stalled job. Also tests the queue's state after each.
+//! Tests a worker's exit codes, and the queue's state after each: 0 or 3 when the scan has ended, 4
+//! after a signal, and 1 after a stalled job.
 
 use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt as _, path::Path};
 
@@ -70,7 +70,7 @@ fn a_truncated_index_file_is_named_the_others_are_scanned_and_a_retry_completes_
     assert!(line.contains("discarding the job"), "{}", ended.stderr);
     let without_file = published(&dir.join("out/site"));
 
-    // When the file is repaired, the discarded job and the jobs that depend on it can run again.
+    // Once the file is repaired, the discarded job and those that depend on it can run again.
     copy_folder(&internet.running.client.bucket_dir, &bucket);
     run(database.owner(&["scan", "retry"])).expect_code(0);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
@@ -83,7 +83,6 @@ fn a_truncated_index_file_is_named_the_others_are_scanned_and_a_retry_completes_
     assert_same(&expected, &published(&dir.join("out/site")), "whole and repaired");
 }
 
-/// Truncates one of the crawl's index files to half its length, and returns its name.
 fn truncate_an_index_file(bucket: &Path) -> String {
     let found = files(&bucket.join("cc-index"));
     let (name, bytes) = found

@@ -1,7 +1,6 @@
-//! Tests a worker that is frozen (SIGSTOP) for longer than its lease and then continues: Postgres
-//! rejects its results, `scan gc` deletes the archive objects that it stored, and the published
-//! bytes are right. This also holds if a failover lost the lease's commit, so that the next lease
-//! has the same number.
+//! Tests a worker that is frozen (SIGSTOP) for longer than its lease: Postgres rejects its results,
+//! `scan gc` deletes its archive objects, and the published bytes do not change. This also holds if
+//! a failover lost the lease, so that the next lease has the same number.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -15,8 +14,7 @@ use crate::{
     setup::{Ended, Running, run, wait_for},
 };
 
-/// A scan whose stores are in S3, with proxies in front of Postgres and S3. Only the worker that
-/// will be frozen uses the proxies.
+/// A scan with stores in S3. Proxies in front of Postgres and S3 serve only the worker to freeze.
 struct FrozenWorkerTest {
     internet: Internet,
     s3: S3Server,
@@ -42,7 +40,7 @@ impl FrozenWorkerTest {
         Self { internet, s3, to_s3, to_postgres, database, expected }
     }
 
-    /// Runs the earlier stages with another worker, and starts the one that will be frozen.
+    /// Runs the earlier stages with another worker, and starts the one to freeze.
     fn start_worker(&self) -> Running {
         let others = ["--role", "index,warc,bundles,publish"];
         let mut before = Running::start(self.database.worker(&others));
@@ -58,22 +56,19 @@ impl FrozenWorkerTest {
         Running::start(command)
     }
 
-    /// Freezes the worker when a piece is trapped, lets another worker finish the scan, and lets
-    /// the frozen worker continue. Returns how it ended, and the archive objects that it had stored
-    /// before.
+    /// Freezes the worker once the proxy holds one of its messages, and finishes the scan. Returns
+    /// how the worker ended, and the archive objects that it had stored.
     fn finish_without(&self, frozen: Running, trap: &FaultProxy) -> (Ended, BTreeSet<String>) {
         let stored = self.freeze(&frozen, trap);
         (self.finish(frozen), stored)
     }
 
-    /// Freezes the worker when a piece is trapped. Returns the archive objects that it has stored.
     fn freeze(&self, frozen: &Running, trap: &FaultProxy) -> BTreeSet<String> {
         wait_for("a trapped piece", || trap.has_trapped().then_some(()));
         frozen.signal("STOP");
         consistency::stored_archives(&self.database, &self.store())
     }
 
-    /// Lets another worker finish the scan, and then the frozen one continue.
     fn finish(&self, frozen: Running) -> Ended {
         run(self.database.worker(&["--exit-when-done"])).expect_code(0);
         self.to_s3.release();
@@ -91,8 +86,8 @@ impl FrozenWorkerTest {
         self.internet.folder.path().join("s3/everytab/private")
     }
 
-    /// Checks that the frozen worker stored objects, and that `scan gc` deletes exactly the objects
-    /// without a row.
+    /// Checks that `scan gc` deletes exactly the objects without a row, among them those of the
+    /// frozen worker.
     fn assert_stored_objects_collected(&self, stored: &BTreeSet<String>) {
         let (referenced, others) = consistency::archive_objects(&self.database, &self.store());
         assert!(
@@ -111,11 +106,10 @@ fn a_worker_frozen_past_its_lease_in_an_upload_changes_nothing() {
     test.to_s3.trap(b".warc.gz?x-id=PutObject");
     let frozen = test.start_worker();
     let (ended, _) = test.finish_without(frozen, &test.to_s3);
-    // The worker learns that its lease is lost from a renewal or from its report, whichever is
-    // first.
+    // A renewal or the report tells the worker that its lease is lost, whichever is first.
     let told = ["the job was aborted", "outcome=\"lost\""];
     assert!(told.iter().any(|line| ended.stderr.contains(line)), "{}", ended.stderr);
-    // An upload that the worker started before it froze may have arrived. No row refers to it.
+    // An upload from before the freeze may have arrived. No row refers to it.
     consistency::assert_garbage_collected(&test.database, &test.store());
 }
 
@@ -143,7 +137,7 @@ fn a_worker_frozen_between_its_rows_and_its_completion_blocks_no_other_and_is_co
 #[test]
 fn a_worker_frozen_before_its_commit_blocks_no_other_and_is_collected() {
     let test = FrozenWorkerTest::new();
-    // If all its jobs are uploading, the worker's next commit is a completion.
+    // While all its jobs are uploading, the worker's next commit is a completion.
     test.to_s3.trap(b".warc.gz?x-id=PutObject");
     let frozen = test.start_worker();
     wait_for("the uploads of all its jobs", || {

@@ -1,7 +1,6 @@
-//! The Python client that openapi-python-client generates from docs/openapi.json covers the whole
-//! workflow: from a submitted URL to a captured page, and from a crawl to its feed's end.
-//!
-//! A missing program is a failure, because scripts/install/test.sh installs it.
+//! Tests the Python client that openapi-python-client generates from docs/openapi.json, from a
+//! submitted URL to a captured page, and from a crawl to its feed's end. A missing program is a
+//! failure, because scripts/install/test.sh installs it.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,8 +14,6 @@ use crate::{
     setup::run,
 };
 
-/// Python with openapi-python-client, from the environment variable or from
-/// scripts/install/test.sh.
 fn python() -> PathBuf {
     std::env::var_os("EVERYTAB_PYTHON").map_or_else(
         || {
@@ -27,7 +24,6 @@ fn python() -> PathBuf {
     )
 }
 
-/// Generates the client in a directory, as the package `everytab_client`.
 fn make_client(folder: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut generate = Command::new(python());

@@ -1,6 +1,5 @@
-//! A proxy in front of an HTTP server that holds chosen requests. A matching request, and each
-//! later one, waits until the test releases it or its client ends. With this proxy a test can kill
-//! a worker while a certain request is in flight, at the same point in each run.
+//! A proxy in front of an HTTP server that holds a chosen request and all later matches, so that a
+//! test can kill a worker at the same point in each run.
 
 use std::{
     io::{Read as _, Write as _},
@@ -13,7 +12,7 @@ use crate::setup::wait_for;
 
 #[derive(Debug, Default)]
 struct State {
-    /// The requests to hold: their method, a part of their head, and how many of them pass first.
+    /// The requests to hold: method, a part of the head, and how many pass first.
     pattern: Option<(&'static str, &'static str, usize)>,
     /// Requests held since the last call to `take_held`.
     held: usize,
@@ -31,17 +30,14 @@ impl Shared {
     }
 }
 
-/// The proxy. Each connection's thread ends with the connection, and the accepting thread ends with
-/// the process.
+/// The proxy. Its threads end with their connections, and the accepting one with the process.
 #[derive(Debug)]
 pub(crate) struct HoldingProxy {
-    /// `http://127.0.0.1:<port>`.
     pub(crate) endpoint: String,
     shared: Arc<Shared>,
 }
 
 impl HoldingProxy {
-    /// Starts a proxy in front of the server at `http://host:port`.
     pub(crate) fn before(endpoint: &str) -> Self {
         let server = endpoint.trim_start_matches("http://").trim_end_matches('/').to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -62,7 +58,6 @@ impl HoldingProxy {
         *self.shared.state() = State { pattern: Some((method, part, passing)), held: 0 };
     }
 
-    /// Waits until a request is held.
     pub(crate) fn wait_until_held(&self) {
         let pattern = self.shared.state().pattern;
         wait_for(&format!("a request like {pattern:?}"), || {
@@ -70,12 +65,11 @@ impl HoldingProxy {
         });
     }
 
-    /// Returns whether a request was held since the last call. The request stays held.
+    /// Returns whether a request was held since the last call. The request remains held.
     pub(crate) fn take_held(&self) -> bool {
         std::mem::take(&mut self.shared.state().held) > 0
     }
 
-    /// Releases all held requests, and stops holding.
     pub(crate) fn release(&self) {
         *self.shared.state() = State::default();
         self.shared.released.notify_all();
@@ -87,7 +81,6 @@ fn pass(client: &TcpStream, server: &str, shared: &Shared) {
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut from = &server;
-            // After an error, the client connects again if necessary.
             let _ = std::io::copy(&mut from, &mut &*client);
             let _ = client.shutdown(Shutdown::Both);
         });
@@ -103,8 +96,8 @@ fn pass(client: &TcpStream, server: &str, shared: &Shared) {
     });
 }
 
-/// Waits while the request that starts with these bytes is held. Returns false if it was held,
-/// because its client has ended in the meantime or will send it again.
+/// Waits while the request that starts with these bytes is held. Returns false if it was, because
+/// its client has left or will send it again.
 fn wait_if_held(bytes: &[u8], shared: &Shared) -> bool {
     let head = bytes.get(..bytes.len().min(4_000)).unwrap_or_default();
     let head = String::from_utf8_lossy(head);

@@ -1,5 +1,4 @@
-//! Tests that the service responds with problem documents even to requests that are not valid
-//! HTTP/1.1.
+//! Tests that the service sends problem documents even to requests that are not valid HTTP/1.1.
 
 use std::{
     io::{Read as _, Write as _},
@@ -14,11 +13,10 @@ use crate::{
     setup::LIMIT,
 };
 
-/// Sends bytes and returns everything that is received until the connection ends.
 fn exchange(address: &str, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
-    // The service may have responded before it has read the whole request.
+    // The service may respond before it has read the whole request.
     let _ = stream.write_all(bytes);
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap_or_else(|error| {
@@ -42,7 +40,7 @@ fn a_malformed_request_gets_a_problem_document() {
         ("GET / HTTP/1.1\r\nhost: a\r\nx y\r\n\r\n".to_owned(), 400, "malformed_request"),
         (format!("GET / HTTP/1.1\r\nhost: a\r\n{headers}\r\n"), 431, "headers_too_large"),
         (long, 414, "uri_too_long"),
-        // This malformed request follows a well-formed one.
+        // A malformed request after a well-formed one.
         (format!("{good}GET / HTTP/9.9\r\n\r\n"), 400, "malformed_request"),
     ] {
         let answer = exchange(&address, sent.as_bytes());

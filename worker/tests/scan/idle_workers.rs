@@ -14,13 +14,12 @@ use crate::{
 };
 
 const WORKERS: usize = 10;
-/// Number of lease calls after which a worker's pauses have reached their maximum.
+/// Lease calls after which a worker's pauses have reached their maximum.
 const LEASE_CALLS: usize = 8;
-/// Maximum statements per worker and second, so that 200 idle workers send at most 100 per second.
+/// Allows 200 idle workers at most 100 statements per second.
 const STATEMENTS_PER_WORKER_AND_SECOND: f64 = 0.5;
 
-/// Returns all statements in the server's log, including BEGIN and COMMIT. The log has parameter
-/// values on a separate line, so append these to their statement.
+/// Returns all statements in the server's log, each with the line of its parameters' values.
 fn statements(postgres: &PrivatePostgres) -> Vec<String> {
     let log = fs::read_to_string(postgres.log_file()).unwrap();
     let mut statements: Vec<String> = Vec::new();

@@ -1,6 +1,5 @@
-//! A mock of EC2's instance metadata service, version 2 only. A client requests a token by PUT,
-//! with a lifetime in seconds that the response repeats in a header, and sends the token with each
-//! request. The response for an item that is not set is 404.
+//! A mock of EC2's instance metadata service, version 2 only. A client gets a token by PUT, and
+//! sends it with each request. An item that is not set gives 404.
 
 use std::{
     collections::BTreeMap,
@@ -16,8 +15,7 @@ use axum::{
 };
 use tokio::runtime::Runtime;
 
-/// Number of requests for which a token is valid. This is small, so that tokens become invalid
-/// during a test.
+/// Few, so that tokens become invalid during a test.
 const REQUESTS_PER_TOKEN: u32 = 3;
 const TTL_HEADER: &str = "x-aws-ec2-metadata-token-ttl-seconds";
 const TOKEN_HEADER: &str = "x-aws-ec2-metadata-token";
@@ -25,13 +23,11 @@ const TOKEN_HEADER: &str = "x-aws-ec2-metadata-token";
 #[derive(Debug, Default)]
 struct Shared {
     items: BTreeMap<&'static str, &'static str>,
-    /// Remaining requests for each issued token.
     tokens: Vec<u32>,
     answered: usize,
     without_token: usize,
 }
 
-/// The mock service. It ends with its runtime.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InstanceMetadata(Arc<Mutex<Shared>>);
 
@@ -52,12 +48,10 @@ impl InstanceMetadata {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets an item.
     pub(crate) fn set(&self, item: &'static str, value: &'static str) {
         self.shared().items.insert(item, value);
     }
 
-    /// Returns the number of answered requests, issued tokens, and requests sent without a token.
     pub(crate) fn counts(&self) -> (usize, usize, usize) {
         let shared = self.shared();
         (shared.answered, shared.tokens.len(), shared.without_token)

@@ -1,5 +1,5 @@
-//! Tests workers that are killed by SIGKILL in each stage: the scan finishes with the same bytes as
-//! without kills.
+//! Tests that a scan publishes the same bytes after its workers were killed by SIGKILL in each
+//! stage.
 
 use std::{fs, path::Path, thread, time::Duration};
 
@@ -12,8 +12,8 @@ use crate::{
     setup::{Running, assert_same, folder, published, run, scan_locally, wait_for, worker},
 };
 
-/// The moment at which a worker is killed: a job kind, and a request that only these jobs send,
-/// with its method, a part of its path, and how many of them pass before one is held.
+/// When to kill a worker: a job kind, and a request that only these jobs send, with its method, a
+/// part of its head, and how many pass before one is held.
 pub(crate) type KillPoint = (&'static str, &'static str, &'static str, usize);
 
 const KILL_POINTS: [KillPoint; 7] = [
@@ -58,7 +58,7 @@ fn the_only_worker_killed_in_the_middle_of_each_stage_costs_nothing() {
     outcomes::assert_totals(&site);
 }
 
-/// Starts a worker, and kills it when a request at this point is held. `is_at_work` returns whether
+/// Starts a worker, and kills it when a request is held at this point. `is_at_work` returns whether
 /// it was doing the intended work.
 pub(crate) fn kill_at(
     (what, method, part, passing): KillPoint,
@@ -76,11 +76,10 @@ pub(crate) fn kill_at(
     proxy.release();
 }
 
-/// Pseudorandom numbers from 0 to 999, determined by the seed.
 fn draws(seed: u64) -> impl Iterator<Item = u64> {
     let mut state = seed;
     std::iter::repeat_with(move || {
-        // This is Knuth's MMIX generator. Only its upper bits are random enough.
+        // Knuth's MMIX generator, of which only the upper bits are random enough.
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % 1_000
@@ -96,7 +95,7 @@ fn local_killed_at_random_times_continues_to_the_same_bytes_and_leaves_no_proces
         let mut arguments = vec!["local", "--dir", &dir, "--workers", "2", "--exit-when-done"];
         arguments.extend(sample);
         let mut running = Running::start(worker(arguments));
-        // The first kill happens while Postgres starts, the others during the scan.
+        // The first kill happens while Postgres starts, and the others during the scan.
         if kill > 0 {
             wait_for("its first line about the scan", || {
                 running.stderr_text().contains(": index ").then_some(())
@@ -121,8 +120,6 @@ fn local_killed_at_random_times_continues_to_the_same_bytes_and_leaves_no_proces
     assert_eq!(processes_of(killed.path()), Vec::<String>::new());
 }
 
-/// Returns a directory's workers and Postgres processes: those whose command line names it, and
-/// those whose working directory is in it.
 pub(crate) fn processes_of(folder: &Path) -> Vec<String> {
     let name = folder.display().to_string();
     let mut found = Vec::new();
@@ -132,7 +129,7 @@ pub(crate) fn processes_of(folder: &Path) -> Vec<String> {
         if !is_process {
             continue;
         }
-        // If the process ends in between, both values are empty.
+        // Both are empty if the process has just ended.
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         let works_in = fs::read_link(entry.path().join("cwd")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The map's landmarks of a whole scan: the best-ranked tabs with their icons, and no host that was
-//! taken down.
+//! Tests the map's landmarks of a whole scan: the best-ranked tabs with icons, without hosts that
+//! were taken down.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -10,7 +10,7 @@ use crate::setup::{files, folder, manifest, published, run, scan_locally, tabs, 
 /// A fifth of the generated hosts have a rank.
 const SAMPLE: [&str; 5] = ["--sample", "--sample-hosts", "400", "--entries-per-bundle", "5"];
 
-/// A line of a file: hostname, bundle, slot, rank, and what follows.
+/// A line's hostname, bundle, slot, rank, and remaining fields.
 type Line = (String, u64, u64, u64, String);
 
 fn lines(bytes: &[u8]) -> Vec<Line> {
@@ -24,8 +24,8 @@ fn lines(bytes: &[u8]) -> Vec<Line> {
     text.lines().filter_map(line).collect()
 }
 
-/// Checks that each landmark of a site shows its host's tab, and that no ranked tab with an icon is
-/// missing. Returns the landmarks.
+/// Checks that a site's landmarks are exactly the ranked tabs with icons, each with its host's tab.
+/// Returns them.
 fn assert_landmarks(site: &Path) -> Vec<Line> {
     let manifest = manifest(site);
     let prefix = site.join(manifest["prefix"].as_str().unwrap());
@@ -71,7 +71,7 @@ fn landmarks_are_the_ranked_tabs_with_their_icons_and_takedowns_remove_them() {
     assert!(before.len() > 20, "{before:?}");
     let bytes: usize = before.iter().map(|line| line.4.len() + 40).sum();
     println!("{} landmarks of {} tabs, {bytes} bytes", before.len(), tabs(&site).len());
-    // The best one, and one whose bundle's last tab is a landmark, too, and moves.
+    // The best landmark, and one that moves because its bundle's last tab is a landmark, too.
     let best = &before[0];
     let is_before = |(_, bundle, slot, ..): &&Line| {
         before.iter().any(|(_, other, last, ..)| other == bundle && last > slot)

@@ -1,5 +1,5 @@
-//! Link pages: what a messenger's crawler reads of a shared link, over HTTP, and that no page names
-//! a host that was taken down.
+//! Tests link pages: what a messenger reads of a shared link, and that no page names a host that
+//! was taken down.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -12,7 +12,6 @@ use crate::{
     setup::{Running, files, folder, manifest, run, scan_locally, wait_for, worker},
 };
 
-/// No link page names the host.
 pub(crate) fn assert_not_linked(site: &Path, host: &str) {
     for (name, bytes) in files(&site.join("t")) {
         assert!(
@@ -22,20 +21,18 @@ pub(crate) fn assert_not_linked(site: &Path, host: &str) {
     }
 }
 
-/// Returns everything in a page that may be a hostname: pieces between characters that no hostname
-/// has.
+/// Returns everything in a page that may be a hostname.
 fn hosts_in(html: &str) -> BTreeSet<String> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     html.split(|c| !is_of_name(c)).map(str::to_owned).collect()
 }
 
-/// Returns a tag's attribute in a page, as a crawler finds it.
+/// Returns the value that follows `start`, up to the next quote.
 fn tag(html: &str, start: &str) -> String {
     let found = html.split_once(start).unwrap_or_else(|| panic!("no {start} in {html}"));
     found.1.split('"').next().unwrap().to_owned()
 }
 
-/// Returns the tabs of a bundle: hostname and URL.
 fn entries(site: &Path, number: u64) -> Vec<String> {
     let manifest = manifest(site);
     let prefix = site.join(manifest["prefix"].as_str().unwrap());
@@ -46,7 +43,6 @@ fn entries(site: &Path, number: u64) -> Vec<String> {
     entries.map(|tab| tab["url"].as_str().unwrap().split("//").nth(1).unwrap().to_owned()).collect()
 }
 
-/// `everytab-worker serve` for a site.
 struct Served<'a> {
     internet: &'a Internet,
     _server: Running,
@@ -65,7 +61,6 @@ impl<'a> Served<'a> {
         Self { internet, _server: server, url, client }
     }
 
-    /// Returns status, content type, cache rule and body.
     fn get(&self, path: &str) -> (u16, String, String, Vec<u8>) {
         let request = self.client.get(format!("{}{path}", self.url));
         self.internet.runtime.block_on(async {
@@ -144,7 +139,7 @@ fn a_takedown_takes_the_host_out_of_its_link_page_whichever_scan_wrote_it() {
     let host = tag(&page(number), "data-site=\"");
     assert!(hosts_in(&page(number)).contains(&host));
     let before = entries(&site, number).len();
-    // A page of another scan belongs to that scan's takedown.
+    // A takedown from this scan must not change another scan's page.
     let others = page(number).replace("data-scan=\"scans/", "data-scan=\"scans/other-");
     let other = site.join(format!("t/{}.html", number + 1));
     fs::write(&other, &others).unwrap();

@@ -1,5 +1,4 @@
-//! Tests live crawls of a graph of sites with the real program: a backup in the middle, and
-//! `doctor`.
+//! Tests live crawls of a graph of sites: a backup in the middle, and `doctor`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +14,12 @@ use crate::{
     setup::{Running, run, wait_for},
 };
 
-/// A graph of sites without temporary failures, which would be retried after a minute.
+/// Returns a small internet with a graph of sites. No failure is temporary, because retries would
+/// take a minute.
 pub(crate) fn graph_of_sites(seed: u64, hosts: u64, pages: u64) -> Internet {
     internet_with(|scratch| Settings::graph(seed, sites(hosts, pages), scratch))
 }
 
-/// Settings for such a graph.
 pub(crate) fn sites(hosts: u64, pages: u64) -> GraphSettings {
     GraphSettings { hosts, sites: hosts / 2, pages, unavailable: 0, ..GraphSettings::default() }
 }
@@ -29,14 +28,13 @@ pub(crate) fn graph(internet: &Internet) -> &SiteGraph {
     internet.running.graph().unwrap()
 }
 
-/// Starts a crawl over all sites from the first one, with this delay. The store is a directory.
-/// Returns the crawl's id.
+/// Starts a crawl over all sites, with this delay and a directory as its store. Returns the crawl's
+/// id.
 pub(crate) fn start_crawl(internet: &Internet, database: &Database, delay: &str) -> String {
     let store = internet.folder.path().join("crawls").display().to_string();
     start_crawl_to(&store, internet, database, delay)
 }
 
-/// Like [`start_crawl`], with any store.
 pub(crate) fn start_crawl_to(
     store: &str,
     internet: &Internet,
@@ -50,14 +48,12 @@ pub(crate) fn start_crawl_to(
     started.stdout.split(' ').next().unwrap().to_owned()
 }
 
-/// Starts a worker that crawls, with further arguments.
 pub(crate) fn crawler(internet: &Internet, database: &Database, more: &[&str]) -> Running {
     Running::start(
         database.worker(&[&["--role", "crawl", "--own", &own_sites(internet)], more].concat()),
     )
 }
 
-/// Returns all sites, as the value for `--own`.
 pub(crate) fn own_sites(internet: &Internet) -> String {
     let graph = graph(internet);
     (0..graph.sites()).map(|site| graph.site_name(site)).collect::<Vec<_>>().join(",")
@@ -68,12 +64,11 @@ pub(crate) fn status(database: &dyn OwnedDatabase, id: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-/// Returns a URL's normalized key, which is the same for all spellings.
 pub(crate) fn key_of(url: &str) -> String {
     CanonicalUrl::parse(url, &ParameterList::default()).unwrap().key().to_owned()
 }
 
-/// Returns the outcome for each URL that a crawl recorded, by normalized key.
+/// Returns the outcome of each URL that a crawl recorded, by normalized key.
 pub(crate) fn recorded(database: &dyn OwnedDatabase, id: &str) -> BTreeMap<String, String> {
     let mut recorded = BTreeMap::new();
     let mut after = "0-0-0".to_owned();
@@ -93,7 +88,7 @@ pub(crate) fn recorded(database: &dyn OwnedDatabase, id: &str) -> BTreeMap<Strin
     }
 }
 
-/// Returns the records that a crawl of all sites must have.
+/// Returns the outcomes that a crawl of all sites must have.
 pub(crate) fn expected(internet: &Internet) -> BTreeMap<String, String> {
     let graph = graph(internet);
     let fetches = graph.oracle(ClosedCrawl::new(vec![graph.home(0)], OracleScope::Any));
@@ -105,7 +100,7 @@ fn a_restored_crawl_continues_to_its_end_in_another_server() {
     let internet = graph_of_sites(4, 30, 900);
     let dir = internet.folder.path();
     let database = Database::new(&internet, Stores::folders(&internet, dir));
-    // Use many more transaction IDs than a new server has used.
+    // Use many more transaction ids than a new server has used.
     database.psql(
         "do $$ begin for n in 1..20000 loop
              perform pg_current_xact_id(); commit;
@@ -128,7 +123,6 @@ fn a_restored_crawl_continues_to_its_end_in_another_server() {
 
     let server = PrivatePostgres::start_for_tests().unwrap();
     let restored = Database::on(&server, &internet, Stores::folders(&internet, dir));
-    // The second run has nothing to do.
     for _ in 0..2 {
         run(restored.owner(&["restore", "--from", &place])).expect_code(0);
     }

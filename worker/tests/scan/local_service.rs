@@ -1,5 +1,5 @@
 //! Tests `local --api`: one command starts a crawl service, which can be stopped and continued.
-//! Missing settings are reported before anything starts.
+//! Invalid settings are reported before anything starts.
 
 use std::{
     fs,
@@ -15,16 +15,12 @@ use crate::{
     setup::{Running, folder, run, wait_for, worker},
 };
 
-/// Options for a small internet in which all hosts respond.
 const SAMPLE: [&str; 5] = ["--sample", "--sample-hosts", "30", "--sample-mix", "none"];
 
-/// A service in a directory, on a free port.
 struct Service {
     process: Running,
     client: Client,
-    /// The commands that the service prints.
     commands: Vec<String>,
-    /// A home page in the service's internet.
     page: String,
 }
 
@@ -50,7 +46,6 @@ impl Service {
         self.process.finish().expect_code(4).stdout
     }
 
-    /// Returns the processes that the service has started, with their command lines.
     fn children(&self) -> Vec<(String, String)> {
         let pid = self.process.pid();
         let mut found = Vec::new();
@@ -64,7 +59,6 @@ impl Service {
         found
     }
 
-    /// Kills a child process by a part of its command line.
     fn kill(&self, name: &str) {
         let children = self.children();
         let (pid, _) = children.iter().find(|(_, line)| line.contains(name)).unwrap();
@@ -88,7 +82,7 @@ fn a_restarted_service_keeps_its_key_and_continues_its_crawls() {
     let page = service.page.clone();
     let submitted = service.client.post("/v1/url?wait=60", &json!({ "url": page }));
     assert_eq!(submitted["state"], "captured", "{submitted}");
-    // Start a crawl that is still running when the service is stopped.
+    // This crawl is still running when the service stops.
     let settings = json!({ "depth": 5, "delay_ms": 60_000 });
     let asked = json!({ "urls": [page], "settings": settings, "more": true });
     let crawl = service.client.post("/v1/crawls", &asked)["id"].as_str().unwrap().to_owned();

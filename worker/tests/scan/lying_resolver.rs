@@ -1,6 +1,5 @@
-//! Tests scans in which one of three workers has a resolver that lies or fails, from the start or
-//! from the middle of the scan. This must not change any icon's outcome, and the scan must publish
-//! the same bytes as with correct resolvers.
+//! Tests scans in which one of three workers has a resolver that lies or fails. This changes no
+//! icon's outcome and no published byte.
 
 use std::{
     net::{Ipv4Addr, SocketAddr, UdpSocket},
@@ -26,17 +25,16 @@ use crate::{
 };
 
 const HOSTS: u64 = 120;
-/// Number of queries that a resolver answers correctly before it starts to lie in the middle of a
-/// scan. The first shard needs fewer queries, and there are more hosts.
+/// Number of correct answers before a resolver starts to lie in the middle of a scan. The first
+/// shard needs fewer, and the other hosts need more.
 const RIGHT_ANSWERS: usize = 60;
-/// So long that no lease expires, even on a busy host.
+/// Long enough that no lease expires on a busy host.
 const LEASE: &str = "10s";
-/// An address where the small internet resets connections.
+/// The small internet resets connections to this address.
 const PORTAL: Ipv4Addr = Ipv4Addr::new(127, 251, 0, 1);
 /// Longer than a worker waits for both attempts at a query.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// A kind of wrong answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lie {
     NxdomainForAll,
@@ -47,7 +45,6 @@ enum Lie {
 }
 
 impl Lie {
-    /// Returns the worker's message about this.
     fn named(self) -> &'static str {
         match self {
             Self::NxdomainForAll => {
@@ -65,7 +62,6 @@ impl Lie {
     }
 }
 
-/// A resolver between a worker and the small internet's resolver.
 struct LyingResolver {
     address: SocketAddr,
     lies: Arc<AtomicUsize>,
@@ -73,7 +69,6 @@ struct LyingResolver {
 }
 
 impl LyingResolver {
-    /// Starts a resolver that answers `right` queries correctly and then lies.
     fn before(internet: &Internet, lie: Lie, right: usize) -> Self {
         let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
         let address = socket.local_addr().unwrap();
@@ -97,7 +92,7 @@ impl LyingResolver {
                             relayed(&question, upstream)
                         }
                     };
-                    // If the real resolver does not answer, send nothing.
+                    // Stay silent if the real resolver does.
                     let _ = answer.map(|answer| socket.send_to(&answer, peer));
                 });
             }
@@ -140,14 +135,13 @@ fn relayed(question: &[u8], upstream: SocketAddr) -> Option<Vec<u8>> {
     Some(answer)
 }
 
-/// An internet where some names do not exist.
 fn some_names_missing() -> Internet {
     let mix = Mix::none().with(Behaviour::DnsNxdomain, 100_000);
     internet(HOSTS, mix.with(Behaviour::NotFound, 100_000))
 }
 
-/// Runs a worker whose resolver lies until the worker waits for its resolver, and then calls
-/// `finish`. The result must equal `expected`.
+/// Runs a worker until it waits for its lying resolver, and then calls `finish`. The result must
+/// equal `expected`.
 fn scan_with(
     internet: &Internet,
     expected: &ScanResult,
@@ -190,7 +184,6 @@ fn scan_with(
     expected.assert_same(&ScanResult::of(&database, &dir.join("site")), &what);
 }
 
-/// Finishes the scan with two workers that have a correct resolver.
 fn two_others(_: &LyingResolver, database: &Database) {
     let workers = [(); 2].map(|()| Running::start(database.worker(&["--exit-when-done"])));
     for worker in workers {
@@ -213,7 +206,7 @@ fn assert_harmless(lie: Lie) -> (Internet, ScanResult) {
 fn a_resolver_that_denies_all_names_erases_no_icon() {
     let lie = Lie::NxdomainForAll;
     let (internet, expected) = assert_harmless(lie);
-    // If the only worker's resolver becomes correct again, the worker continues.
+    // The only worker continues when its resolver becomes correct again.
     scan_with(&internet, &expected, (lie, RIGHT_ANSWERS + 1, &[]), |resolver, _| {
         resolver.is_honest.store(true, Ordering::SeqCst);
     });
@@ -242,7 +235,7 @@ fn a_crawl_records_no_results_from_a_lying_resolver() {
     let internet = graph_of_sites(31, 24, 200);
     let mut database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
     let id = start_crawl(&internet, &database, "50ms");
-    // The first answers are right, including those for the first check.
+    // Enough correct answers for the worker's first check.
     let resolver = LyingResolver::before(&internet, Lie::NxdomainForAll, 12);
     database.set_dns(resolver.address);
     let worker = crawler(&internet, &database, &["--exit-when-done"]);

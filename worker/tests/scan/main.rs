@@ -1,9 +1,7 @@
-//! Tests of whole scans by the real program: however it is run, killed and stored, it publishes the
-//! same bytes.
+//! Tests of whole scans and crawls with the real program, a small internet on loopback and a
+//! private Postgres.
 //!
-//! Each test starts `everytab-worker` as a person or a systemd unit would, with a small internet on
-//! loopback and a private Postgres. It checks only external results: exit codes, lines and objects.
-//! Every wait is bounded. These tests do not depend on the worker's modules.
+//! They check only external results: exit codes, output and objects. Every wait is bounded.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Tests the map with all icons: its tiles show the bundles' tabs at every level.
+//! Tests that the map's tiles show the bundles' tabs at every level.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -16,14 +16,14 @@ use crate::{
     setup::{files, folder, manifest, run, scan_locally, tabs, worker},
 };
 
-/// Maximum mean difference over all channels between a tile's pixels and the pixels before JPEG
+/// Maximum mean difference over all channels between a tile's pixels and those before JPEG
 /// compression.
 const MEAN_ERROR: f64 = 9.0;
-/// The same for one bundle, because its icons may compress worse than most.
+/// The maximum for one bundle, whose icons may compress worse than most.
 const MEAN_ERROR_OF_A_BUNDLE: f64 = 45.0;
 
-/// Computes the expected pixels of each tile. This draws the whole map in one piece, from the
-/// bundles that the page reads, and then halves and cuts it.
+/// Computes the expected pixels of each tile by drawing the whole map in one piece, and then
+/// halving and cutting it.
 pub(crate) fn expected(site: &Path) -> (MapLayout, BTreeMap<TileNumber, Picture>) {
     let manifest = manifest(site);
     let map: MapManifest = serde_json::from_value(manifest["map"].clone()).unwrap();
@@ -77,13 +77,11 @@ pub(crate) fn thumbnail_of(entry: &Value) -> Thumbnail {
     }
 }
 
-/// Returns the mean difference between two channel lists.
 pub(crate) fn apart(one: &[u8], other: &[u8]) -> f64 {
     let sum: u64 = one.iter().zip(other).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
     sum as f64 / one.len() as f64
 }
 
-/// Returns a bundle's pixels in its tile at a level.
 fn bundle_in(rgb: &[u8], layout: MapLayout, bundle: u32, level: u32) -> Vec<u8> {
     let (left, top) = layout.offset_in_tile(bundle, level);
     let side = layout.bundle_pixels().div_ceil(1 << level);
@@ -94,7 +92,6 @@ fn bundle_in(rgb: &[u8], layout: MapLayout, bundle: u32, level: u32) -> Vec<u8> 
     (0..side).flat_map(row).collect()
 }
 
-/// Returns the pixels in every tile that the manifest names.
 fn shown(site: &Path, layout: MapLayout) -> BTreeMap<TileNumber, Vec<u8>> {
     let manifest = manifest(site);
     let map: MapManifest = serde_json::from_value(manifest["map"].clone()).unwrap();
@@ -104,7 +101,6 @@ fn shown(site: &Path, layout: MapLayout) -> BTreeMap<TileNumber, Vec<u8>> {
     tiles.map(|tile| (tile, Mosaic::read(&read(tile)).unwrap().rgb())).collect()
 }
 
-/// Compares every tile in the manifest with its expected content.
 pub(crate) fn assert_shown(site: &Path) -> MapLayout {
     let (layout, tiles) = expected(site);
     let manifest = manifest(site);
@@ -162,7 +158,7 @@ fn a_takedown_paints_the_icon_over_at_every_level_and_under_every_name() {
         let bundle: Value = serde_json::from_slice(&bytes).unwrap();
         bundle["entries"].as_array().unwrap().clone()
     };
-    // Choose a bundle in which the last tab, which replaces the first one, looks quite different.
+    // In this bundle the last tab, which replaces the first one, looks quite different.
     let change = |number: &u32| -> u64 {
         let entries = entries(*number);
         match &entries[..] {
@@ -201,7 +197,6 @@ fn a_takedown_paints_the_icon_over_at_every_level_and_under_every_name() {
         assert_eq!(original, fs::read(prefix.join(path)).unwrap(), "{name}");
     }
     assert_ne!(fs::read(&tile).unwrap(), bytes_before);
-    // A second takedown changes nothing.
     let after = manifest(&site);
     run(worker(["takedown", host, "--site", &store]));
     assert_eq!(manifest(&site), after);

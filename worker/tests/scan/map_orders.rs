@@ -1,5 +1,4 @@
-//! The map's orders: each tab of the bundles is at one place, in the area it belongs to, and its
-//! tile shows it there.
+//! Tests the map's orders: each tab is at one place in its area, and the tile shows it there.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -17,16 +16,15 @@ use crate::{
     setup::{folder, manifest, run, scan_locally, worker},
 };
 
-/// Maximum mean difference, over all channels of all icons, between tiles and the icons before JPEG
-/// compression. A block of a tile has 16 icons.
+/// Maximum mean difference over all channels between tiles and the icons before JPEG compression. A
+/// JPEG block contains 16 icons, so they blur.
 const MEAN_ERROR: f64 = 30.0;
 
-/// An order as it is published.
 struct PublishedOrder {
     name: String,
     index: OrderIndex,
     layout: OrderLayout,
-    /// The bundle and the slot of the tab at each place.
+    /// The bundle and slot of the tab at each place.
     places: Vec<(u64, usize)>,
     /// The icon at each place, as its tile shows it.
     shown: Vec<Vec<u8>>,
@@ -36,7 +34,6 @@ fn map_of(site: &Path) -> MapManifest {
     serde_json::from_value(manifest(site)["map"].clone()).unwrap()
 }
 
-/// Returns a bundle's entries.
 fn entries(site: &Path, bundle: u64) -> Vec<Value> {
     let manifest = manifest(site);
     let original = format!("tabs/{bundle}.json");
@@ -46,7 +43,7 @@ fn entries(site: &Path, bundle: u64) -> Vec<Value> {
     bundle["entries"].as_array().unwrap().clone()
 }
 
-/// Returns the icon of an entry as a tile shows it before compression.
+/// Returns an entry's icon in the size of a tile, before compression.
 fn small_icon(entry: &Value) -> Vec<u8> {
     let picture = Picture::new(8, thumbnail_of(entry).to_vec()).unwrap();
     picture.halved().unwrap().halved().unwrap().rgb().to_vec()
@@ -72,7 +69,6 @@ fn read_orders(site: &Path) -> Vec<PublishedOrder> {
             let path = index.overrides.get(&tile.name()).unwrap_or(&path);
             Mosaic::read(&fs::read(prefix.join(path)).unwrap()).unwrap()
         };
-        // All tiles of all levels exist.
         for level in FINEST_LEVEL..layout.levels() {
             let (across, down) = layout.tiles_at(level);
             for (column, row) in (0..down).flat_map(|y| (0..across).map(move |x| (x, y))) {
@@ -96,7 +92,7 @@ fn read_orders(site: &Path) -> Vec<PublishedOrder> {
     map.orders.iter().map(read).collect()
 }
 
-/// Compares each place of each order with the tab that is in its slot now.
+/// Compares each place of each order with the tab in its slot.
 pub(crate) fn assert_shown(site: &Path) {
     let bundles = manifest(site)["bundles"].as_u64().unwrap();
     let entries: Vec<Vec<Value>> = (0..bundles).map(|bundle| entries(site, bundle)).collect();
@@ -121,7 +117,7 @@ pub(crate) fn assert_shown(site: &Path) {
         let mean = apart(&order.shown.concat(), &expected);
         println!("{}: {mean:.1} apart", order.name);
         assert!(mean < MEAN_ERROR, "{} is {mean} apart", order.name);
-        // Shifted by one place, it is not what is shown.
+        // The icons shifted by one place must differ more.
         let shifted = [&expected[12..], &expected[..12]].concat();
         assert!(apart(&order.shown.concat(), &shifted) > mean * 1.2, "{}", order.name);
     }
@@ -151,7 +147,7 @@ fn each_tab_is_in_the_area_of_its_colour_and_of_its_domain() {
         }
         assert_eq!(order.places.len() as u64, manifest(&site)["hosts"].as_u64().unwrap());
         assert!(order.name != "colour" || named.len() > 5, "{named:?}");
-        // The finest level is one tile of few pixels, because the scan is small.
+        // The scan is small, so its finest level is one tile.
         assert_eq!(order.layout.tiles_at(FINEST_LEVEL), (1, 1));
     }
 }
@@ -195,7 +191,6 @@ fn a_takedown_paints_the_icon_over_in_every_order_and_under_every_name() {
             assert_eq!(original.unwrap(), own.unwrap(), "{name}");
         }
     }
-    // Performed again it changes nothing.
     let now = manifest(&site);
     run(worker(["takedown", host, "--site", &store]));
     assert_eq!(manifest(&site), now);

@@ -1,11 +1,9 @@
-//! Network namespaces and mounts for one thread, so that a test can cut links and fill disks.
+//! Network namespaces and mounts for one thread, so that tests can cut links and fill disks.
 //!
-//! [`enter_namespaces`] gives the calling thread, and the processes that it starts, a separate
-//! network with only loopback, and mounts that other processes do not see. A [`WorkerNetwork`] is
-//! another namespace, connected to the first by two pairs of links, in which 127.0.0.0/8 is routed
-//! over a link. A worker in this namespace reaches the test's servers like the internet, until the
-//! test cuts the link. The namespaces have no names, so the kernel removes them with their last
-//! process.
+//! [`enter_namespaces`] gives a thread and its child processes a network with only loopback, and
+//! private mounts. A [`WorkerNetwork`] is another namespace, from which a worker reaches the test's
+//! servers until the test cuts the link. The namespaces have no names, so the kernel removes them
+//! with their last process.
 
 #![allow(unsafe_code, reason = "unshare and setns are calls that std does not have")]
 
@@ -20,14 +18,13 @@ use std::{
     process::Command,
 };
 
-/// Gives this thread a separate network and mounts.
 pub(crate) fn enter_namespaces() -> io::Result<()> {
     unshare(libc::CLONE_NEWNET | libc::CLONE_NEWNS)?;
     shell("ip link set lo up && mount --make-rprivate /")
 }
 
-/// Runs a test in a thread with a separate network and mounts. If the kernel does not allow this,
-/// the test is called with false.
+/// Runs a test in a thread with a separate network and mounts. Calls it with false if the kernel
+/// does not allow them.
 pub(crate) fn in_own_namespaces(test: impl FnOnce(bool) + Send) {
     let ended = std::thread::scope(|scope| {
         let body = || {
@@ -52,7 +49,6 @@ fn unshare(what: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Runs shell commands in this thread's namespaces.
 pub(crate) fn shell(line: &str) -> io::Result<()> {
     run(Command::new("sh").args(["-ec", line]), line)
 }
@@ -63,8 +59,7 @@ fn run(command: &mut Command, line: &str) -> io::Result<()> {
     output.status.success().then_some(()).ok_or_else(|| io::Error::other(format!("{line}: {text}")))
 }
 
-/// Mounts a file system for `bytes` bytes and 300 files at a directory. It remains until
-/// [`unmount`], or until the thread's mounts are gone.
+/// Mounts a file system with space for `bytes` bytes and 300 files.
 pub(crate) fn mount_small(folder: &Path, bytes: u64) -> io::Result<()> {
     shell(&format!(
         "mount -t tmpfs -o size={bytes},nr_inodes=300,mode=755 none '{}'",
@@ -85,7 +80,7 @@ pub(crate) struct WorkerNetwork {
 }
 
 impl WorkerNetwork {
-    /// Creates a namespace. `number` is unique in the thread.
+    /// Creates a namespace. `number` must be unique in the thread.
     pub(crate) fn new(number: u8) -> io::Result<Self> {
         let made = std::thread::spawn(|| {
             unshare(libc::CLONE_NEWNET)?;
@@ -123,15 +118,14 @@ impl WorkerNetwork {
 
     fn set_routes(&self) -> io::Result<()> {
         let number = self.number;
-        // The test's own servers (Postgres, S3 and DNS) are at 127.0.0.1, and the web is at the
-        // other addresses.
+        // The test's Postgres, S3 and DNS are at 127.0.0.1, and the web is at the other addresses.
         self.inside(&format!(
             "ip route replace 127.0.0.0/8 via 10.77.{number}.1 src 10.77.{number}.2
              ip route replace 127.0.0.1/32 via 10.77.{number}.1 src 10.77.{number}.2"
         ))
     }
 
-    /// Cuts the link at the far end, so that no packet arrives and the worker gets no error.
+    /// Cuts the link at the far end, so that the worker gets no error.
     pub(crate) fn cut(&self) -> io::Result<()> {
         shell(&format!("ip link set v{} down", self.number))
     }
@@ -145,7 +139,7 @@ impl WorkerNetwork {
         self.inside("ip route del 127.0.0.0/8")
     }
 
-    /// Drops packets to the web. Postgres, S3 and the name server remain reachable.
+    /// Drops packets to the web, but not to 127.0.0.1.
     pub(crate) fn swallow(&self) -> io::Result<()> {
         let number = self.number;
         self.inside(&format!(
@@ -153,7 +147,6 @@ impl WorkerNetwork {
         ))
     }
 
-    /// Ends [`lose_route`](Self::lose_route) and [`swallow`](Self::swallow).
     pub(crate) fn find_route(&self) -> io::Result<()> {
         self.set_routes()
     }
@@ -179,7 +172,6 @@ impl WorkerNetwork {
     }
 }
 
-/// Makes a command run with a low open file limit.
 pub(crate) fn limit_open_files(command: &mut Command, files: u64) {
     // SAFETY: setrlimit reads one rlimit from its address; it allocates nothing.
     unsafe {

@@ -1,4 +1,4 @@
-//! Tests an operator's commands while workers run: the rate, a paused stage and a cancelled scan.
+//! Tests an operator's commands while workers run.
 
 use std::time::Instant;
 
@@ -11,7 +11,6 @@ use crate::{
     setup::{Running, assert_same, published, run, wait_for, worker},
 };
 
-/// Returns the number of page and icon requests to which the small internet has responded.
 fn requests(internet: &Internet) -> u64 {
     internet.running.counts().requests.values().sum()
 }
@@ -47,7 +46,7 @@ fn the_fleet_obeys_a_rate_and_a_changed_rate_without_a_restart() {
     let asked = requests(&internet) - before - paced;
     let took = began.elapsed().as_secs_f64() - 8.0;
     println!("{paced} requests in 8 s at rate=10, then {asked} in {took:.1} s without");
-    // A rate only delays requests, so the outcomes must be the same.
+    // A rate only delays requests, so the outcomes do not change.
     let free = Database::new(&internet, Stores::folders(&internet, &dir.join("free")));
     free.start_scan(internet.crawl(), &[]);
     run(free.worker(&["--exit-when-done"])).expect_code(0);
@@ -74,7 +73,7 @@ fn the_fleet_obeys_the_rate_of_the_source_and_a_changed_rate_without_a_restart()
         let seen = asked() - before;
         // The clock is read after the count, so the bound can only be too wide.
         let most = RATE * began.elapsed().as_secs_f64();
-        // A worker that does not know about the other one yet may send a few more requests.
+        // A worker that does not know the other one yet may send a few more requests.
         assert!(seen as f64 <= most + 6.0, "{seen} requests where {most} are allowed");
     }
     assert!(asked() > before, "no request was sent");
@@ -85,7 +84,7 @@ fn the_fleet_obeys_the_rate_of_the_source_and_a_changed_rate_without_a_restart()
         worker.finish().expect_code(0);
     }
     let free = Database::new(&internet, Stores::folders(&internet, &dir.join("free")));
-    // The rate is ignored for a directory.
+    // The rate does not apply to a directory.
     free.start_scan(internet.crawl(), &["--archive-rate", "1"]);
     assert_eq!(free.status()["archive_rate"], serde_json::Value::Null);
     run(free.worker(&["--exit-when-done"])).expect_code(0);
@@ -114,7 +113,6 @@ fn a_paused_stage_stops_while_the_others_continue() {
     assert_eq!(stage(&status, "icon")["leased"], 0, "{status}");
     let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
     assert!(shown.lines().any(|l| l.starts_with("icon") && l.ends_with("paused")), "{shown}");
-    // Pausing a paused stage changes nothing, and the program reports this.
     let again = run(database.owner(&["scan", "pause", "--kind", "icon"])).expect_code(1);
     assert!(again.stderr.contains("nothing was changed"), "{}", again.stderr);
     run(database.owner(&["scan", "resume", "--kind", "icon"])).expect_code(0);
@@ -130,8 +128,7 @@ fn cancelling_a_scan_revokes_the_leases_of_running_workers() {
     let worker = Running::start(database.worker(&["--exit-when-done"]));
     proxy.wait_until_held();
     run(database.owner(&["scan", "cancel"])).expect_code(0);
-    // The proxy still holds the requests, so only the lost leases can have ended the jobs and the
-    // worker.
+    // The proxy still holds the requests, so the lost leases must have ended the jobs.
     let ended = worker.finish().expect_code(0);
     assert!(ended.stderr.contains("the lease was lost"), "{}", ended.stderr);
     let status = database.status();
@@ -162,7 +159,6 @@ fn commands_report_changes_reject_wrong_values_and_survive_a_closed_pipe() {
     for wrong in
         ["rate=0", "rate=-1", "rate=many", "rate", "speed=1", "rate=99999999999", "deadline=soon"]
     {
-        // If one value is wrong, none is set.
         let text = said(&["scan", "set", "rate=7", wrong], 2);
         assert!(text.contains(wrong), "{text}");
     }
@@ -188,7 +184,7 @@ fn commands_report_changes_reject_wrong_values_and_survive_a_closed_pipe() {
     ] {
         assert!(said(arguments, 1).contains("nothing was changed"), "{arguments:?}");
     }
-    // This simulates a shell's pipe to a program that does not read its input.
+    // The pipe's reader does not read.
     for arguments in [
         &["scan", "list"][..],
         &["scan", "list", "--json"],
@@ -256,7 +252,7 @@ fn of_many_hosts_that_start_a_scan_with_once_exactly_one_starts_it() {
         command.args(database.stores.arguments()).args(more);
         command
     };
-    // Each host in a fleet runs these commands when it boots.
+    // Each host of a fleet runs these commands when it boots.
     let machines: Vec<(Running, Running)> = (0..6)
         .map(|_| (database.owner(&["migrate"]), start(internet.crawl(), &["--once"])))
         .map(|(migrate, start)| (Running::start(migrate), Running::start(start)))
@@ -269,13 +265,12 @@ fn of_many_hosts_that_start_a_scan_with_once_exactly_one_starts_it() {
     assert_eq!(started, 1, "exactly one host must start a scan and print its id");
     let scans = || database.psql("select count(*) from everytab.scans").trim().to_owned();
     assert_eq!(scans(), "1");
-    // If a host starts after the scan was cancelled, it does not start another scan, neither for
-    // this crawl nor for the latest one.
+    // A host that starts after the scan was cancelled starts no other scan, for this crawl or the
+    // latest one.
     run(database.owner(&["scan", "cancel"])).expect_code(0);
     run(start(internet.crawl(), &["--once"])).expect_code(0);
     run(start("latest", &["--once"])).expect_code(0);
     assert_eq!(scans(), "1");
-    // Without --once the command starts a second scan of this crawl.
     run(start(internet.crawl(), &[])).expect_code(0);
     assert_eq!(scans(), "2");
 }

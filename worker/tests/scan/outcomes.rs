@@ -1,4 +1,4 @@
-//! Every input to a scan is counted under exactly one outcome.
+//! Tests that every input to a scan is counted under exactly one outcome.
 
 use std::{fs, path::Path};
 

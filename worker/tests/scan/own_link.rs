@@ -1,5 +1,4 @@
-//! Tests that a requested site gets no outcome from a failure of this host's own link that ends in
-//! time.
+//! Tests that a brief failure of this host's own link gives no site an outcome.
 
 use std::{
     io::{BufRead, BufReader},
@@ -14,7 +13,7 @@ use crate::{
     setup::wait_for,
 };
 
-/// The site's address, which is public.
+/// A public address.
 const SITE: &str = "93.184.215.14";
 
 #[test]
@@ -33,14 +32,14 @@ fn a_site_is_retried_when_the_link_recovers_after_connections_failed() {
              ip route add {SITE}/32 dev near table local"
         ))
         .unwrap();
-        // Watch for the moment when the kernel gives up the neighbour, because connections fail
-        // then.
+        // Connections fail when the kernel gives up on the neighbour, so the link is repaired at
+        // this moment.
         let mut command = Command::new("ip");
         let mut monitor =
             command.args(["monitor", "neigh"]).stdout(Stdio::piped()).spawn().unwrap();
         let events = BufReader::new(monitor.stdout.take().unwrap());
         let mended = thread::spawn(move || {
-            // This thread inherits the namespaces. It repairs the link at this moment.
+            // This thread inherits the namespaces.
             let failed = events.lines().map_while(Result::ok).find(|line| line.contains("FAILED"));
             failed.map(|_| shell(&format!("ip route del {SITE}/32 dev near table local")).unwrap())
         });
@@ -71,7 +70,7 @@ fn a_site_is_retried_if_the_link_was_down_while_it_did_not_respond() {
         .unwrap();
         let mended = thread::spawn(move || {
             // All four sites are requested at the same time. A connection may take five seconds,
-            // and the kernel sends its packets again after a second and later.
+            // and the kernel repeats its packets after a second and later.
             wait_for("the other sites", || (dialled.lock().unwrap().len() == 3).then_some(()));
             thread::sleep(Duration::from_millis(4_500));
             shell(&format!("ip route del {SITE}/32 dev near table local")).unwrap();

@@ -1,7 +1,7 @@
-//! Tests poison items: an item that kills each worker that processes it must cost only this item.
+//! Tests that an item that kills each worker that processes it costs only this item.
 //!
-//! The first tests kill each worker with SIGKILL when it requests the item, before the response
-//! arrives. Decoders have separate processes, which a debug build can make crash.
+//! The first tests kill each worker when it requests the item. Decoders have separate processes,
+//! which a debug build can make crash.
 
 use std::{collections::BTreeSet, thread, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
 const MAX_DEATHS: usize = 40;
 
 /// Runs one worker after the other, and kills each when `is_poisoned` returns true. Returns how
-/// many were killed before a worker finished the scan.
+/// many were killed before one finished the scan.
 fn deaths_until_the_end(database: &Database, mut is_poisoned: impl FnMut() -> bool) -> usize {
     for deaths in 0..MAX_DEATHS {
         let mut running = Running::start(database.worker(&["--exit-when-done"]));
@@ -90,13 +90,12 @@ fn an_icon_that_kills_its_worker_costs_only_this_icon() {
     let answering = internet_of(Duration::ZERO);
     answering.running.keep_access_log();
     let (before, expected) = undisturbed(&answering, &["--robots", "off"]);
-    // Use distinct URLs, because on a busy host a late worker may request a URL twice.
+    // On a busy host a late worker may request a URL twice, so count distinct ones.
     let mut slow_urls: BTreeSet<_> = answering.running.access_log().into_iter().collect();
     slow_urls.retain(|(host, _)| answering.running.behaviour(host) == Behaviour::Slow);
     let poisoned = slow_urls.len() as u64;
     assert!((1..=4).contains(&poisoned), "{poisoned} URLs of slow hosts: choose another share");
-    // An internet with the same hosts, in which a slow host responds only after its worker has been
-    // killed.
+    // The same hosts, but a slow one responds only after its worker has been killed.
     let internet = internet_of(Duration::from_secs(60));
     let seen = || {
         let requests = internet.running.counts().requests;
@@ -107,7 +106,7 @@ fn an_icon_that_kills_its_worker_costs_only_this_icon() {
     database.start_scan(internet.crawl(), &["--robots", "off"]);
     let mut known = seen();
     let deaths = deaths_until_the_end(&database, || {
-        // Requests that the killed worker sent must be counted before the next worker starts.
+        // Count the killed worker's requests before the next worker starts.
         let now = seen();
         let is_poisoned = now > known;
         if is_poisoned {
@@ -135,8 +134,8 @@ fn an_icon_that_kills_its_worker_costs_only_this_icon() {
     assert!((1..=poisoned).contains(&(changed as u64)), "{changed} tabs changed");
 }
 
-/// Corrupt icons crash the process that decodes them, each in another way. This does not harm the
-/// worker, and the scan publishes the same files as if these icons were only corrupt.
+/// Corrupt icons crash their decoder in several ways. The worker survives, and the published files
+/// do not change.
 #[test]
 fn a_decoder_that_crashes_costs_its_icon_alone() {
     let internet = internet(40, Mix::none().with(Behaviour::BrokenImage, 300_000));

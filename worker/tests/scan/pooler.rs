@@ -12,7 +12,7 @@ use crate::{
     setup::{Running, assert_same, published, run, wait_for},
 };
 
-/// Number of server sessions that all workers share. Each worker has up to five client connections.
+/// Server sessions that all workers share. Each worker has up to five client connections.
 const SESSIONS: usize = 4;
 
 #[test]
@@ -29,7 +29,7 @@ fn a_scan_through_a_pooler_in_transaction_mode_gives_the_same_bytes() {
 
     let mut pooled = Database::new(&internet, Stores::folders(&internet, &dir.join("pooled")));
     pooled.worker_url = pooler.url(&pooled.name);
-    // So long that no lease expires, even on a busy host.
+    // Long enough that no lease expires on a busy host.
     pooled.start_scan_with_lease(internet.crawl(), "1m", &[]);
     let mut workers: Vec<Running> =
         (0..3).map(|_| Running::start(pooled.worker(&["--exit-when-done"]))).collect();
@@ -40,7 +40,6 @@ fn a_scan_through_a_pooler_in_transaction_mode_gives_the_same_bytes() {
                          where datname = current_database() and usename = 'everytab_worker'";
         most = most.max(pooled.psql(sessions).trim().parse::<usize>().unwrap());
         named += prepared_statements(&pooled.worker_url);
-        // The exit codes of workers that have ended are checked below.
         let is_over =
             pooled.status()["state"] == "finished" || workers.iter_mut().all(Running::has_ended);
         is_over.then_some(())
@@ -67,7 +66,6 @@ fn a_scan_through_a_pooler_in_transaction_mode_gives_the_same_bytes() {
     outcomes::assert_totals(&site);
 }
 
-/// Returns the number of prepared statements in one of the pooler's sessions.
 fn prepared_statements(url: &str) -> usize {
     let sql = "select count(*) from pg_prepared_statements";
     let mut psql = Command::new("psql");

@@ -1,5 +1,4 @@
-//! A proxy between workers and Postgres whose connections a test can break: workers connect by TCP,
-//! the proxy connects to the server's unix socket.
+//! A TCP proxy between workers and Postgres's socket, whose connections a test can break.
 
 use std::{
     io::{Read, Write},
@@ -12,15 +11,12 @@ use std::{
 
 #[derive(Debug, Default)]
 struct State {
-    /// New connections are closed immediately.
     is_refusing: bool,
-    /// Bytes are read and dropped.
     is_dropping: bool,
     open: Vec<TcpStream>,
 }
 
-/// The proxy. Each connection's thread ends with the connection, and the accepting thread ends with
-/// the process.
+/// The proxy. Its threads end with their connections, and the accepting one with the process.
 #[derive(Debug, Clone)]
 pub(crate) struct PostgresProxy {
     port: u16,
@@ -59,12 +55,11 @@ impl PostgresProxy {
         }
     }
 
-    /// From now on, drops all bytes without an error on either side.
+    /// Drops all bytes without an error on either end.
     pub(crate) fn drop_bytes(&self) {
         self.state().is_dropping = true;
     }
 
-    /// Forwards bytes again.
     pub(crate) fn restore(&self) {
         let mut state = self.state();
         (state.is_refusing, state.is_dropping) = (false, false);

@@ -1,10 +1,8 @@
-//! Runs the commands in README.md, docs/local.md, docs/fleet.md, docs/api.md, docs/scan.md and
-//! docs/crawl.md as printed, except those that are listed with a reason.
+//! Runs the commands in the documents as printed, except those that are listed with a reason.
 //!
-//! Indented commands run here, in a separate directory, with a small internet, Postgres and an S3
-//! endpoint. Placeholders in the documents, such as a crawl's name, are replaced. Fenced blocks run
-//! as a whole: those in docs/api.md in `service_setup.rs` and `api_walkthrough.rs`, those in
-//! docs/scan.md and docs/crawl.md in `make infra-boot`, which has its own list of reasons.
+//! Indented commands run here, with a small internet, Postgres and an S3 endpoint. Fenced blocks
+//! run as a whole elsewhere: those of docs/api.md in `service_setup.rs` and `api_walkthrough.rs`,
+//! those of docs/scan.md and docs/crawl.md in `make infra-boot`.
 
 use std::{
     collections::BTreeSet,
@@ -25,13 +23,13 @@ use crate::{
 
 const DOCUMENTS: [&str; 6] =
     ["README.md", "docs/local.md", "docs/fleet.md", "docs/api.md", "docs/scan.md", "docs/crawl.md"];
-/// The section of docs/local.md that `service_setup.rs` performs.
+/// The section of docs/local.md that `service_setup.rs` runs.
 const SERVICE: &str = "## A crawl service on one machine";
 /// The section of docs/fleet.md that needs an AWS account. scripts/infra/runbook checks its
-/// commands, and `make infra-boot` performs the same steps of docs/scan.md with stand-ins.
+/// commands.
 const CLOUD: &str = "## In the cloud";
 
-/// The start of indented lines that do not run here, with the reason.
+/// Prefixes of indented lines that do not run here, with the reason.
 const NOT_HERE: [(&str, &str); 14] = [
     ("make demo", "compiles for minutes, and installs Debian packages"),
     ("make test", "compiles for minutes, and runs this test"),
@@ -49,17 +47,15 @@ const NOT_HERE: [(&str, &str); 14] = [
     ("INFO crawled", "a line of a log"),
 ];
 
-/// A step in a script.
 enum Step {
     /// A printed command that must end with exit code 0.
     Ends(&'static str),
-    /// A printed command that runs until the second command succeeds, and then gets SIGTERM. It
-    /// must end with exit code 0 or 4.
+    /// A printed command that runs until the second one succeeds, and must then end at SIGTERM with
+    /// exit code 0 or 4.
     GoesOn(&'static str, &'static str),
-    /// A printed command that runs concurrently with the next steps. The step `wait $beside` ends
-    /// it.
+    /// A printed command that runs in the background until the line `wait $beside`.
     Beside(&'static str),
-    /// A line from this test.
+    /// A line that no document contains.
     Line(&'static str),
 }
 const SERVES: &str = "curl -sf http://127.0.0.1:8080/manifest.json";
@@ -143,7 +139,6 @@ const AS_A_FLEET: &[Step] = &[
 ];
 
 impl Step {
-    /// Returns the printed command.
     fn printed(&self) -> Option<&'static str> {
         match self {
             Ends(command) | GoesOn(command, _) | Beside(command) => Some(command),
@@ -151,7 +146,6 @@ impl Step {
         }
     }
 
-    /// Returns the step's lines in a script, with this test's values.
     fn script(&self, own: &[(&str, &str)]) -> String {
         let with_own = |command: &str| {
             own.iter().fold(command.to_owned(), |text, (old, new)| text.replace(old, new))
@@ -170,7 +164,6 @@ impl Step {
     }
 }
 
-/// Returns a script with all steps. It prints each step before running it.
 fn script(steps: &[Step], own: &[(&str, &str)]) -> String {
     let lines = steps.iter().map(|step| {
         let script = step.script(own);
@@ -179,7 +172,7 @@ fn script(steps: &[Step], own: &[(&str, &str)]) -> String {
     "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n".to_owned() + &lines.collect::<String>()
 }
 
-/// A document's command. An indented line is a command, and so is a fenced block.
+/// A document's command: an indented line or a fenced block.
 #[derive(Debug)]
 struct Printed {
     document: &'static str,
@@ -188,7 +181,7 @@ struct Printed {
     text: String,
 }
 
-/// Lists a document's commands. An indented line in a list continues an item.
+/// Lists a document's commands. In a list, an indented line is text of an item.
 fn printed(document: &'static str) -> Vec<Printed> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(document);
     let text = fs::read_to_string(path).unwrap();
@@ -238,19 +231,18 @@ fn printed(document: &'static str) -> Vec<Printed> {
     found
 }
 
-/// Returns true if another test runs this command. This test reads the command from its document
-/// or, for AWS, performs the same steps.
+/// Returns whether another test runs this command or, for AWS, the same steps.
 fn is_performed_elsewhere(printed: &Printed) -> bool {
     let Printed { document, place, .. } = printed;
     match *document {
         "README.md" => false,
         "docs/local.md" => place == SERVICE,
         "docs/fleet.md" => place == CLOUD,
-        // service_setup.rs and api_walkthrough.rs. A block in Python is not a command.
+        // Run by service_setup.rs and api_walkthrough.rs. A block in Python is not a command.
         "docs/api.md" => {
             ["```sh", "```sh setup", "```sh start", "```python"].contains(&place.as_str())
         }
-        // ansible/tests/by_the_book.py.
+        // Run by ansible/tests/by_the_book.py.
         _ => ["```sh laptop", "```sh console"].contains(&place.trim_end_matches(", by hand")),
     }
 }
@@ -277,8 +269,6 @@ fn every_command_of_the_documents_is_performed_or_has_a_reason() {
     assert!(unused.is_empty(), "in no document: {unused:#?}");
 }
 
-/// Creates a reader's directory with a list of sites: five from the small internet, and one that
-/// does not exist.
 fn folder_with_sites(internet: &Internet, name: &str, list: &str) -> PathBuf {
     let folder = internet.folder.path().join(name);
     fs::create_dir(&folder).unwrap();

@@ -1,8 +1,6 @@
-//! `--public` applies to every request to the crawl's bucket, including the list of crawls.
-//!
-//! This list was once read with the environment's credentials, because the crawl was resolved
-//! before the option was checked, and a bucket that rejects other accounts' keys responded with
-//! 403.
+//! Tests that `--public` applies to every request to the crawl's bucket, including the list of
+//! crawls. A bucket that rejects other accounts' keys responds with 403 to a request with
+//! credentials.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -12,8 +10,7 @@ use std::{
 
 use crate::setup::{run, worker};
 
-/// Starts a server that responds with 404 to every request, and sends each request's head to the
-/// receiver.
+/// Starts a server that responds with 404, and passes on each request's head.
 fn recorder() -> (String, mpsc::Receiver<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());

@@ -1,5 +1,5 @@
-//! Tests Postgres outages during a scan: workers wait, reconnect by themselves, and lose nothing. A
-//! worker that cannot reach Postgres stops its jobs before another worker may lease them.
+//! Tests Postgres outages during a scan: workers reconnect and lose nothing. A worker that cannot
+//! reach Postgres stops its jobs before another worker may lease them.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -53,7 +53,7 @@ fn workers_outlive_a_failover_during_a_scan() {
     // connects directly, so it sees the restart.
     let direct = database.worker_url.clone();
     database.start_scan(internet.crawl(), &[]);
-    // There are more warc jobs than one worker performs concurrently, so both workers get some.
+    // One worker does not take all warc jobs, so both get some.
     proxy.hold("GET", "/segments/", 1);
     let mut workers = vec![Running::start(database.worker(&["--exit-when-done"]))];
     database.worker_url = postgres_proxy.url(&database.name);
@@ -79,7 +79,7 @@ fn workers_outlive_a_failover_during_a_scan() {
     proxy.release();
     for worker in workers {
         let ended = worker.finish().expect_code(0);
-        // Pauses keep the number of attempts small, however fast each fails.
+        // Pauses limit the number of attempts, however fast each fails.
         let tries = ended.stderr.matches("cannot connect to Postgres").count();
         assert!((1..300).contains(&tries), "{tries} tries\n{}", ended.stderr);
     }
@@ -102,14 +102,13 @@ fn workers_survive_repeated_ends_of_all_their_sessions() {
     wait_for("the end of the scan", || {
         let status = database.status();
         let stages = status["stages"].to_string();
-        // Sessions are ended only after some progress, so that the scan can finish.
+        // End sessions only after some progress, so that the scan can finish.
         if stages != seen && ended < 60 {
             seen = stages;
             let end = "select count(pg_terminate_backend(pid)) from pg_stat_activity
                         where datname = current_database() and usename = 'everytab_worker'";
             ended += database.psql(end).trim().parse::<u32>().unwrap();
         }
-        // The exit codes of workers that have ended are checked below.
         let is_over = status["state"] == "finished" || workers.iter_mut().any(Running::has_ended);
         is_over.then_some(())
     });
@@ -156,7 +155,7 @@ fn a_worker_that_cannot_reach_postgres_ends_its_jobs_before_another_may_lease_th
     let status = database.status();
     assert_eq!(status["state"], "finished", "{status}");
     assert_eq!(stage(&status, "warc")["outstanding"], 0);
-    // After its connections were closed, the worker opens new ones and continues.
+    // After its connections were closed, the worker opens new ones.
     postgres_proxy.refuse();
     postgres_proxy.restore();
     cut_off.finish().expect_code(0);
@@ -168,7 +167,7 @@ fn a_job_is_retried_if_postgres_could_not_read_its_input() {
     let dir = internet.folder.path().join("out");
     let database = Database::new(&internet, Stores::folders(&internet, &dir));
     database.start_scan(internet.crawl(), &[]);
-    // Simulate two disk errors. The statement and its values are not at fault.
+    // Two simulated disk errors, for which the statement and its values are not to blame.
     database.psql(
         "create sequence everytab.reads;
          alter function coordinator.load_index(integer, integer) rename to load_index_whole;
@@ -189,9 +188,8 @@ fn a_job_is_retried_if_postgres_could_not_read_its_input() {
     assert!(database.psql("select last_value from everytab.reads").trim() > "2");
 }
 
-/// A load that waited for a locked table used to count as a failed attempt, until the job was
-/// discarded. A load that took too long used to be released again and again without a message in
-/// `scan status`.
+/// Neither a wait for a locked table nor a slow load may count as a failed attempt, and `scan
+/// status` must show both.
 #[test]
 fn a_load_that_postgres_ends_counts_no_attempt_and_is_shown() {
     let internet = internet(20, Mix::none());
@@ -199,7 +197,7 @@ fn a_load_that_postgres_ends_counts_no_attempt_and_is_shown() {
         let dir = internet.folder.path().join(code);
         let database = Database::new(&internet, Stores::folders(&internet, &dir));
         database.start_scan(internet.crawl(), &[]);
-        // Fails like a wait for a lock or a slow statement, but immediately.
+        // Fails immediately, like a wait for a lock or a slow statement.
         database.psql(&format!(
             "alter function coordinator.load_warc(integer, integer) rename to load_warc_in_time;
              create function coordinator.load_warc(integer, integer)

@@ -1,5 +1,4 @@
-//! Tests `scan requests`, which lists the requests that a scan sent to a host, and the public
-//! request files. Both are compared with the servers' access log.
+//! Tests `scan requests` and the public request files against the servers' access log.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,11 +16,10 @@ use crate::{
     setup::{files, manifest, run},
 };
 
-/// The paths that were requested from each host, once for each request.
 type Asked = BTreeMap<String, Vec<String>>;
 
-/// Long enough that no lease expires on a busy machine. If a lease expired, the requests of that
-/// attempt would be missing from the archive's request tables.
+/// Long enough that no lease expires on a busy host. The archive's request tables lack the requests
+/// of an expired lease.
 const LEASE: &str = "10m";
 
 /// Hosts that respond, reject requests, redirect to others, or send Retry-After.
@@ -44,7 +42,6 @@ fn told_of(database: &Database, host: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-/// Returns the requests that the servers logged, by host.
 fn access_log(internet: &Internet) -> Asked {
     let mut asked = Asked::new();
     for (host, path) in internet.running.access_log() {
@@ -81,7 +78,7 @@ fn scan_requests_lists_the_requests_that_each_server_logged() {
         paths.sort();
         ends.extend(requests.iter().map(|request| request["outcome"].to_string()));
         assert!(of_method("-").all(|request| request["status"].is_null()), "{told}");
-        // A server that resets connections immediately does not read requests, so it logs none.
+        // A server that resets connections immediately logs no requests.
         if internet.running.behaviour(host) != Behaviour::Reset {
             assert_eq!(paths, logged.get(host).cloned().unwrap_or_default(), "{host}: {told}");
         }
@@ -134,14 +131,13 @@ fn scan_requests_reports_what_it_cannot_list() {
     assert!(none.stderr.contains("no host"), "{}", none.stderr);
 }
 
-/// Returns the public request files.
 fn public_files(site: &Path) -> BTreeMap<String, Vec<u8>> {
     let prefix = manifest(site)["prefix"].as_str().unwrap().to_owned();
     let folder = site.join(prefix).join("requests");
     if folder.exists() { files(&folder) } else { BTreeMap::new() }
 }
 
-/// Returns the lines that a site owner finds: those for their host, in the file for its hash.
+/// Returns a host's lines in the file for its hash, as a site owner finds them.
 fn looked_up(public: &BTreeMap<String, Vec<u8>>, host: &str) -> Vec<String> {
     let file = format!("{:02x}.tsv.gz", hostname_hash(host) >> 56);
     let mut text = String::new();
@@ -150,7 +146,6 @@ fn looked_up(public: &BTreeMap<String, Vec<u8>>, host: &str) -> Vec<String> {
     text.lines().filter(is_his).map(str::to_owned).collect()
 }
 
-/// Returns the output of the commands in bot.html.
 fn as_the_page_says(site: &Path, host: &str) -> Vec<String> {
     let page = std::fs::read_to_string(site.join("bot.html")).unwrap();
     let script = page.split("id=\"asked-lines\">").nth(1).unwrap().split("</code>").next().unwrap();

@@ -1,5 +1,4 @@
-//! Tests workers with roles: each performs only its roles' job kinds, and together they finish a
-//! scan.
+//! Tests that workers with roles run only these roles' kinds of jobs, and together finish a scan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +26,7 @@ fn processes_of_four_roles_finish_a_scan_together_each_with_its_own_kinds() {
     let start = |role: &str| Running::start(database.worker(&["--exit-when-done", "--role", role]));
     let workers: Vec<(Running, &[&str])> =
         MIX.iter().map(|(role, kinds)| (start(role), *kinds)).collect();
-    // There is no scan yet, so each worker logs the kinds that it waits for.
+    // Without a scan, each worker logs the kinds that it waits for.
     for (worker, kinds) in &workers {
         let line = wait_for("a line about waiting", || {
             let said = worker.stderr_text();
@@ -55,7 +54,6 @@ fn expected(kinds_of: &BTreeMap<u32, &[&str]>) -> BTreeMap<u32, BTreeSet<String>
     kinds_of.iter().map(|(pid, kinds)| (*pid, names(kinds))).collect()
 }
 
-/// The kinds of jobs that each process has completed.
 fn done_by(database: &Database) -> BTreeMap<u32, BTreeSet<String>> {
     let said = database
         .psql("select distinct split_part(worker_id, ':', 2), kind from everytab.job_results");

@@ -1,5 +1,4 @@
-//! Tests that bundles and search files depend on the crawl and the web's responses, but not on how
-//! many workers there are.
+//! Tests that published files do not depend on the number of workers.
 
 use std::{fs, thread};
 
@@ -39,7 +38,7 @@ fn scan_with_three_and_one(sample: &[&str]) -> (tempfile::TempDir, tempfile::Tem
     (three, one)
 }
 
-/// The expected titles are those that two HTML parsers agree on; see the sample's README.
+/// Two HTML parsers agree on the expected titles; see the sample's README.
 fn every_home_page_with_a_title_is_a_tab(corpus: &std::path::Path, dir: &std::path::Path) {
     let read = |name: &str| -> Value {
         serde_json::from_slice(&fs::read(corpus.join("expected").join(name)).unwrap()).unwrap()
@@ -49,7 +48,7 @@ fn every_home_page_with_a_title_is_a_tab(corpus: &std::path::Path, dir: &std::pa
     let mut missing = Vec::new();
     let mut with_title = 0;
     for (host, records) in hosts.as_object().unwrap() {
-        // A host may have several captures; the index chooses one, so each title is right.
+        // The index chooses one of a host's captures, so each of their titles is right.
         let titles: Vec<String> = records
             .as_array()
             .unwrap()

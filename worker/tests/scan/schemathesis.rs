@@ -1,7 +1,6 @@
-//! Lets Schemathesis send valid and invalid requests, generated from the OpenAPI description, to a
-//! live service. Uses three keys: a valid one, a revoked one, and one that owns nothing.
-//!
-//! The requests are random and take minutes, so scripts/stress/schemathesis.sh runs this test.
+//! Runs Schemathesis, which sends valid and invalid requests generated from the OpenAPI
+//! description, against a live service. The random requests take minutes, so only
+//! scripts/stress/schemathesis.sh runs this test.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,15 +17,15 @@ use crate::{
     setup::run,
 };
 
-/// The only finding that Schemathesis may report: the service rejected a request that the schema
-/// allows. The schema cannot express that a string is a URL, a pattern, a cursor or a hostname,
-/// that fields exclude each other, or that an integer must not be written as 6.0.
+/// The only check that may fail, because the service rejects some requests that the schema allows.
+/// The schema cannot express that a string is a URL, a pattern, a cursor or a hostname, that fields
+/// exclude each other, or that an integer must not be written as 6.0.
 const NO_FAULTS: [&str; 1] = ["ST202"];
-/// Timeout for a response in seconds: the longest wait that a request can ask for, and some margin.
+/// Timeout for a response in seconds: the maximum wait of a request, and some margin.
 const ANSWER_S: &str = "90";
 
-/// Sends requests for a while. Returns those with a response, in HAR form. If `id` is given, every
-/// path uses this ID.
+/// Sends requests for a while, and returns those with a response in HAR form. With `id`, every path
+/// uses this id.
 fn answered(address: &str, key: &str, har: &Path, id: Option<&str>) -> Vec<Value> {
     let program = std::env::var("SCHEMATHESIS").unwrap_or("schemathesis".to_owned());
     let seconds = std::env::var("SECONDS_A_KEY").unwrap_or("120".to_owned());
@@ -41,7 +40,7 @@ fn answered(address: &str, key: &str, har: &Path, id: Option<&str>) -> Vec<Value
     command.args(["--max-response-time", ANSWER_S, "--request-timeout", ANSWER_S]);
     command.args(["--suppress-health-check", "all", "--generation-database", "none"]);
     if id.is_some() {
-        // Every path uses this ID, so resources that the run creates are not found.
+        // Resources that the run creates are not found, because every path uses another id.
         command.args(["--exclude-checks", "ensure_resource_availability"]);
     }
     command.arg("--report-har-path").arg(har).arg("--no-color");
@@ -58,7 +57,6 @@ fn answered(address: &str, key: &str, har: &Path, id: Option<&str>) -> Vec<Value
     har["log"]["entries"].as_array().unwrap().clone()
 }
 
-/// Checks the status of each response to a matching request.
 fn expect(entries: &[Value], is_meant: impl Fn(&str) -> bool, is_right: impl Fn(u64) -> bool) {
     assert!(!entries.is_empty(), "no request was answered");
     // OPTIONS needs no key, because it only lists a path's methods.
@@ -87,14 +85,11 @@ fn no_key_gets_what_is_not_its_own_and_nothing_fails() {
     let id = crawl["id"].as_str().unwrap();
     let har = |name: &str| -> PathBuf { folder.join(name) };
 
-    // No request may cause a server error.
     let entries = answered(&address, &own, &har("valid.har"), None);
     expect(&entries, |_| true, |status| status < 500);
-    // Only requests that need no key may succeed.
     let entries = answered(&address, &revoked, &har("revoked.har"), None);
     let needs_key = |url: &str| !url.ends_with("/healthz") && !url.ends_with("/readyz");
     expect(&entries, needs_key, |status| (400..500).contains(&status));
-    // Another key's resources must not be found.
     let entries = answered(&address, &foreign, &har("foreign.har"), Some(id));
     assert!(entries.iter().any(|entry| entry["request"]["url"].as_str().unwrap().contains(id)));
     expect(&entries, |url| url.contains(id), |status| (400..500).contains(&status));

@@ -10,10 +10,8 @@ use crate::{
     setup::{Running, wait_for},
 };
 
-/// Each series' value, by its name and labels as they are written.
 pub(crate) type Series = BTreeMap<String, f64>;
 
-/// Returns the address at which a running program serves its metrics.
 pub(crate) fn address_of(running: &Running) -> String {
     wait_for("an address with metrics", || {
         let said = running.stderr_text();
@@ -22,7 +20,6 @@ pub(crate) fn address_of(running: &Running) -> String {
     })
 }
 
-/// Returns the body of the response to a GET request.
 pub(crate) fn get(internet: &Internet, url: &str) -> String {
     internet.runtime.block_on(async {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -40,14 +37,13 @@ pub(crate) fn scrape(internet: &Internet, address: &str) -> Series {
     series.collect()
 }
 
-/// Returns the sum over a metric's series that have all these labels.
 pub(crate) fn sum(series: &Series, name: &str, labels: &[&str]) -> f64 {
     let of = |full: &str| full.split('{').next() == Some(name);
     let chosen = series.iter().filter(|(full, _)| of(full));
     chosen.filter(|(full, _)| labels.iter().all(|label| full.contains(label))).map(|it| it.1).sum()
 }
 
-/// The metrics in docs/metrics.md: the name in OpenTelemetry, with the name in Prometheus.
+/// Returns the metrics in docs/metrics.md: OpenTelemetry's names with Prometheus's.
 pub(crate) fn documented() -> BTreeMap<String, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md");
     let text = std::fs::read_to_string(path).unwrap();
@@ -59,7 +55,6 @@ pub(crate) fn documented() -> BTreeMap<String, String> {
     names.collect()
 }
 
-/// Returns the metrics' names, without histogram suffixes.
 pub(crate) fn names(series: &Series) -> BTreeSet<String> {
     let known: BTreeSet<String> = documented().into_values().collect();
     let plain = |full: &String| {

@@ -1,11 +1,9 @@
 //! Runs the commands in docs/local.md and docs/api.md that lead from nothing to a captured page,
 //! exactly as printed.
 //!
-//! Some things differ from a reader's host. The site is in a small internet, which is declared in
-//! the environment as the operator's network. `apt-get install` prints that Postgres is installed,
-//! and `sudo -u postgres` runs its command as the superuser in a cluster that the test has started.
-//! This cluster requires passwords over TCP, like Debian's. The addresses 127.0.0.1:8088 and
-//! 127.0.0.1:5432 are in a network namespace.
+//! A small internet replaces the web. `apt-get install` and `sudo -u postgres` are replaced by
+//! programs for a cluster that the test starts, and that requires passwords over TCP like Debian's.
+//! A network namespace provides 127.0.0.1:8088 and 127.0.0.1:5432.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
@@ -19,10 +17,9 @@ use crate::{
     setup::{run, set_environment, worker},
 };
 
-/// Shell line that waits until a started service responds.
 const UNTIL_READY: &str = "until curl -sf http://127.0.0.1:8088/readyz > /dev/null; do \
                            kill -0 $!; sleep 0.1; done\n";
-/// Shell line that stops all background processes and checks for exit code 4.
+/// Stops all background processes, which must exit with code 4.
 const STOP: &str = "for job in $(jobs -p); do kill $job; wait $job || test $? = 4; done\n";
 
 fn text(name: &str) -> String {
@@ -30,14 +27,13 @@ fn text(name: &str) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Makes each command in a block a background process. A command may have several lines.
+/// Runs each command of a block in the background.
 fn in_background(block: &str) -> String {
     let commands = block.replace("\\\n", " ");
     let started = commands.lines().filter(|line| !line.is_empty());
     started.map(|command| format!("{command} &\n")).collect::<String>() + UNTIL_READY
 }
 
-/// Returns the indented lines in a section in docs/local.md, block by block.
 fn local_blocks(heading: &str) -> Vec<String> {
     let document = text("docs/local.md");
     let section = document.split_once(&format!("## {heading}\n")).unwrap().1;
@@ -54,7 +50,6 @@ fn local_blocks(heading: &str) -> Vec<String> {
     blocks
 }
 
-/// Returns a shell in the directory of a reader who has this internet as their network.
 pub(crate) fn reader(script: &str, folder: &Path, internet: &Internet) -> Command {
     let mut shell = Command::new("bash");
     shell.args(["-euo", "pipefail", "-c", script]).current_dir(folder);
@@ -73,7 +68,6 @@ pub(crate) fn reader(script: &str, folder: &Path, internet: &Internet) -> Comman
     shell
 }
 
-/// Runs a script as the reader, with the programs in `shims` before the system's.
 fn perform(script: &str, folder: &Path, internet: &Internet, shims: Option<&Path>) -> String {
     let mut shell = reader(script, folder, internet);
     if let Some(shims) = shims {
@@ -84,7 +78,7 @@ fn perform(script: &str, folder: &Path, internet: &Internet, shims: Option<&Path
     run(shell).expect_code(0).stdout
 }
 
-/// Creates programs `sudo` and `apt-get` that replace the system's, for the cluster at this URL.
+/// Creates programs `sudo` and `apt-get` for this cluster.
 fn make_shims(folder: &Path, postgres: &PrivatePostgres) {
     let socket = postgres.socket();
     let (host, port) = (socket.parent().unwrap().display(), 5432);
@@ -101,7 +95,7 @@ fn make_shims(folder: &Path, postgres: &PrivatePostgres) {
     }
 }
 
-/// A cluster that requires passwords over TCP, like Debian's package.
+/// Starts a cluster that requires passwords over TCP, like Debian's package.
 pub(crate) fn cluster(folder: &Path) -> PrivatePostgres {
     let listens = ("listen_addresses".to_owned(), "127.0.0.1".to_owned());
     let settings = PostgresSettings {
@@ -178,7 +172,6 @@ fn docs_api_leads_from_nothing_to_a_captured_page_on_one_host_and_on_several() {
         }
         assert_eq!(starts, 2, "number of blocks that start a service");
         script += STOP;
-        // Use a page in the small internet.
         let script = script.replace("SITE=https://example.com/", &format!("SITE={home}"));
         perform(&script, &empty, &internet, Some(&shims));
         let page = fs::read_to_string(empty.join("page.md")).unwrap();
@@ -188,7 +181,7 @@ fn docs_api_leads_from_nothing_to_a_captured_page_on_one_host_and_on_several() {
         assert_eq!(url["state"], "captured", "{url}");
         let object = url["record"]["object"].as_str().unwrap();
         assert!(empty.join("crawls").join(object).exists(), "{object}");
-        // A wrong password is rejected, so the passwords were necessary.
+        // The passwords are necessary, because a wrong one is rejected.
         let wrong = "postgres://everytab_api:wrong@127.0.0.1/everytab?sslmode=disable";
         let refused = run(worker(["migrate", "--database-url", wrong])).expect_code(1);
         assert!(refused.stderr.contains("password"), "{}", refused.stderr);

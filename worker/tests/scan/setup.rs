@@ -1,5 +1,4 @@
-//! Runs the program with a time limit, makes directories for its files, and reads its published
-//! files.
+//! Runs the program with a time limit, and reads the files that it publishes.
 
 use std::{
     collections::BTreeMap,
@@ -18,11 +17,9 @@ pub(crate) use everytab_patience::{LIMIT, wait_for};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Pause between two checks whether a program has ended.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Returns a command that runs the program with `arguments`. It does not inherit environment
-/// variables that the program reads.
+/// Returns a command that runs the program without the caller's environment variables for it.
 pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_everytab-worker"));
     set_environment(&mut command);
@@ -30,7 +27,7 @@ pub(crate) fn worker<I: AsRef<str>>(arguments: impl IntoIterator<Item = I>) -> C
     command
 }
 
-/// Sets the environment for a command that is the program or runs the program by its name.
+/// Sets the environment for the program, or for a script that runs it by name.
 pub(crate) fn set_environment(command: &mut Command) {
     let program = Path::new(env!("CARGO_BIN_EXE_everytab-worker"));
     let path = std::env::var("PATH").unwrap_or_default();
@@ -43,18 +40,16 @@ pub(crate) fn set_environment(command: &mut Command) {
             command.env_remove(&name);
         }
     }
-    // If the tests run on an EC2 instance, they must not read its metadata.
+    // On an EC2 instance, tests must not read its metadata.
     command.env("EVERYTAB_INSTANCE_METADATA", "off");
-    // Tests have their own sources, so the rate is unlimited. A command line option overrides this.
+    // Tests have their own sources, which need no limit.
     command.env("EVERYTAB_ARCHIVE_RATE", "off");
-    // Scans in tests use the small internet. A test of the public internet sets an option.
     command.env("EVERYTAB_INTERNET", "small");
-    // The tests' servers share this host's processors. With more concurrent requests on a busy
-    // host, fetches would exceed their time limit.
+    // The tests' servers share this host's CPUs. With more concurrent requests, fetches would
+    // exceed their time limit on a busy host.
     command.env("EVERYTAB_IN_FLIGHT", "32");
 }
 
-/// A finished program's exit status and output.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -67,7 +62,6 @@ impl Ended {
         self.status.code()
     }
 
-    /// Fails unless the exit code is `code`.
     #[track_caller]
     pub(crate) fn expect_code(self, code: i32) -> Self {
         assert_eq!(self.code(), Some(code), "{}\n{}\n{}", self.status, self.stdout, self.stderr);
@@ -75,7 +69,7 @@ impl Ended {
     }
 }
 
-/// A running program. Dropping this value kills it.
+/// A running program, which is killed on drop.
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
@@ -111,31 +105,26 @@ impl Running {
         self.signal("TERM");
     }
 
-    /// Sends a signal. `name` is the signal's name without SIG.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args(["-s", name, &pid]).status().unwrap();
         assert!(sent.success(), "SIG{name} to {pid}");
     }
 
-    /// Returns the program's stderr so far.
     pub(crate) fn stderr_text(&self) -> String {
         text(&self.stderr)
     }
 
-    /// Returns the program's stdout so far.
     pub(crate) fn stdout_text(&self) -> String {
         text(&self.stdout)
     }
 
-    /// Waits until the program has ended.
     pub(crate) fn finish(mut self) -> Ended {
         let mut wait = LongWait::new();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            // Include its output, which shows its progress.
             let said = [&self.stdout, &self.stderr].map(|file| file.metadata().unwrap().len());
             wait.note((self.child.id(), said));
             thread::sleep(POLL);
@@ -151,13 +140,13 @@ impl Drop for Running {
             let last: Vec<&str> = said.lines().rev().take(30).collect();
             eprintln!("last lines of process {}, newest first:\n{}", self.pid(), last.join("\n"));
         }
-        // This fails only if the program has already ended.
+        // Fails only if the program has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Returns a file's content. Does not move the file position, because the program writes there.
+/// Returns a file's content without moving the position at which the program writes.
 fn text(file: &File) -> String {
     let length = usize::try_from(file.metadata().unwrap().len()).unwrap();
     let mut bytes = vec![0; length];
@@ -165,7 +154,6 @@ fn text(file: &File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Runs the program to its end.
 pub(crate) fn run(command: Command) -> Ended {
     Running::start(command).finish()
 }
@@ -177,7 +165,7 @@ pub(crate) fn folder() -> TempDir {
     folder
 }
 
-/// Returns the recorded sample's directory. If there is none, prints that the test is skipped.
+/// Returns the recorded sample's directory. `None` if there is none, so that the test is skipped.
 pub(crate) fn corpus() -> Option<PathBuf> {
     let dir = std::env::var_os("EVERYTAB_CORPUS").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus"),
@@ -190,7 +178,6 @@ pub(crate) fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// Runs `local --sample ...` in `dir` to its end, and expects exit code 0.
 pub(crate) fn scan_locally(dir: &Path, workers: u16, sample: &[&str]) -> Ended {
     let (dir, workers) = (dir.display().to_string(), workers.to_string());
     let mut arguments = vec!["local", "--dir", &dir, "--workers", &workers, "--exit-when-done"];
@@ -198,8 +185,8 @@ pub(crate) fn scan_locally(dir: &Path, workers: u16, sample: &[&str]) -> Ended {
     run(worker(arguments)).expect_code(0)
 }
 
-/// Returns all files below a directory, by their relative path. Skips files that a running program
-/// moves or removes in between.
+/// Returns all files below a directory by relative path. Skips files that a running program removes
+/// during the call.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -221,14 +208,13 @@ pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// A site's manifest.
 pub(crate) fn manifest(site: &Path) -> Value {
     let text = fs::read(site.join("manifest.json")).unwrap();
     serde_json::from_slice(&text).unwrap()
 }
 
-/// Returns the bundles and search files for the scan in a site's manifest, by their path under the
-/// scan's prefix, and the link pages as `t/<bundle>.html`, without the scan's id.
+/// Returns the files under the prefix of the published scan, and the link pages as
+/// `t/<bundle>.html`, with the scan's id replaced.
 pub(crate) fn published(site: &Path) -> BTreeMap<String, Vec<u8>> {
     let manifest = manifest(site);
     let mut found = files(&site.join(manifest["prefix"].as_str().unwrap()));
@@ -246,7 +232,6 @@ pub(crate) fn published(site: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Returns all tabs on a site.
 pub(crate) fn tabs(site: &Path) -> Vec<Value> {
     // A rewritten bundle also exists under its original name.
     let is_original = |name: &str| name.starts_with("tabs/") && !name.contains('-');
@@ -258,7 +243,6 @@ pub(crate) fn tabs(site: &Path) -> Vec<Value> {
     tabs.collect()
 }
 
-/// Fails if the files differ. The message names them, without their contents.
 #[track_caller]
 pub(crate) fn assert_same(
     left: &BTreeMap<String, Vec<u8>>,
@@ -271,8 +255,8 @@ pub(crate) fn assert_same(
     assert!(differ.is_empty(), "{what}: these files differ: {differ:?}");
 }
 
-/// Starts an HTTP server that responds to every request with the status and body from `answer`.
-/// Returns its endpoint. The server runs until the test ends.
+/// Starts an HTTP server that sends the status and body from `answer` to every request. Returns its
+/// endpoint.
 pub(crate) fn answering(answer: impl Fn() -> (&'static str, String) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());

@@ -1,5 +1,5 @@
-//! Tests requests that are signed with Web Bot Auth: an independent verifier, behind a real server,
-//! accepts each request, and the private key is only in its file.
+//! Tests that an independent verifier accepts each request that is signed with Web Bot Auth, and
+//! that the private key is only in its file.
 
 use std::{
     collections::BTreeSet,
@@ -34,7 +34,8 @@ use crate::{
 
 const SITE_URL: &str = "https://tabs.example/";
 
-/// Python with http-message-signatures. If it is missing, prints that the test is skipped.
+/// Returns a Python with http-message-signatures. `None` if it is missing, so that the test is
+/// skipped.
 fn python() -> Option<String> {
     let python = std::env::var("EVERYTAB_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let probe = Command::new(&python).args(["-c", "import http_message_signatures"]).output();
@@ -51,7 +52,6 @@ fn verifier(python: &str) -> Command {
     command
 }
 
-/// A server that verifies and reports each signed request.
 struct Verifier {
     child: Child,
     port: u16,
@@ -76,7 +76,8 @@ impl Verifier {
         Self { child, port, verdicts }
     }
 
-    /// Returns each request so far, with the verifier's objection if there is one.
+    /// Returns the requests since the last call, each with the verifier's objection if there is
+    /// one.
     fn verdicts(&self) -> Vec<(String, Option<String>)> {
         let verdict = |line: Value| {
             let text = |name: &str| line[name].as_str().map(str::to_owned);
@@ -93,7 +94,6 @@ impl Drop for Verifier {
     }
 }
 
-/// A key in a file, and a site's key directory that contains it.
 fn published_key(dir: &Path) -> (PathBuf, Value) {
     let (key, site) = (dir.join("month.pem"), format!("file://{}", dir.join("site").display()));
     let file = key.display().to_string();
@@ -141,7 +141,6 @@ fn a_key_is_created_once_published_with_the_old_one_and_never_shown() {
     let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
     assert_eq!(shown["key_id"], said["key_id"]);
 
-    // Create the next month's key. The directory then contains both.
     let next = dir.join("next.pem").display().to_string();
     run(worker(["signing-key", "new", &next])).expect_code(0);
     let site = format!("file://{}", dir.join("site").display());
@@ -214,7 +213,7 @@ fn an_independent_verifier_accepts_the_requests_of_a_shard_and_the_directory() {
     ];
     let expected = paths.map(|path| (path.to_owned(), None));
     assert_eq!(asked, expected);
-    // If nothing is signed, the verifier must object.
+    // The verifier must object to unsigned requests.
     fetch(false);
     let asked = verifier.verdicts();
     assert!(!asked.is_empty() && asked.iter().all(|(_, fault)| fault.is_some()), "{asked:?}");
@@ -252,7 +251,6 @@ fn an_independent_verifier_accepts_what_inspect_url_sends_over_http2() {
     stolen.host = "other.example".to_owned();
     let verdicts = verdicts_of(&python, &directory(dir), &[stolen]);
     assert!(verdicts[0]["fault"].is_string(), "{verdicts:?}");
-    // Without a key, no request is signed.
     let before = asked.len();
     inspect(&[]).expect_code(0);
     let asked = internet.running.http2_requests();
@@ -260,7 +258,6 @@ fn an_independent_verifier_accepts_what_inspect_url_sends_over_http2() {
     assert!(asked.len() > before && !asked[before..].iter().any(is_signed));
 }
 
-/// Returns the independent verifier's verdicts, one for each request.
 fn verdicts_of(python: &str, directory: &Path, requests: &[Http2Request]) -> Vec<Value> {
     let mut command = verifier(python);
     command.arg(directory).args(["https://tabs.example", "-"]);
@@ -346,7 +343,6 @@ fn a_signed_scan_keeps_its_key_out_of_rows_logs_site_and_backup() {
     }
 }
 
-/// Returns a file's content, decompressed if it consists of gzip members.
 fn inflated(bytes: &[u8]) -> Vec<u8> {
     let mut inflated = Vec::new();
     let mut decoder = flate2::read::MultiGzDecoder::new(bytes);

@@ -1,5 +1,5 @@
-//! Tests that `serve` and `--metrics` still respond if many clients send half a request and wait,
-//! even if there are more of these clients than files that the process may open.
+//! Tests that `serve` and `--metrics` respond while many clients send half a request and wait, even
+//! if they are more than the files that the process may open.
 
 use std::{
     io::{Read as _, Write as _},
@@ -15,8 +15,8 @@ use crate::{
 const HALF_REQUESTS: usize = 300;
 const OPEN_FILES: u64 = 256;
 
-/// Starts a server, occupies it with half requests, and expects a response to a complete request.
-/// `address` finds the server's address in its output.
+/// Occupies a server with half requests, and expects a response to a complete one. `address` finds
+/// the server's address in its output.
 fn answers_in_spite_of_half_requests(
     mut command: Command,
     path: &str,
@@ -28,7 +28,6 @@ fn answers_in_spite_of_half_requests(
     let waiting: Vec<TcpStream> = (0..HALF_REQUESTS)
         .map(|_| {
             let mut stream = TcpStream::connect(&address).unwrap();
-            // The server may already have closed this connection.
             let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nX-Half");
             stream
         })
@@ -61,7 +60,7 @@ fn a_site_is_served_despite_300_half_requests() {
 
 #[test]
 fn metrics_are_served_despite_300_half_requests() {
-    // There is no database. The worker waits for it and serves its metrics in the meantime.
+    // The worker serves its metrics while it waits for a database.
     let nowhere = "postgres://x@127.0.0.1:1/x?sslmode=disable";
     let command = worker(["run", "--metrics", "127.0.0.1:0", "--database-url", nowhere]);
     answers_in_spite_of_half_requests(command, "/healthz", |server| {

@@ -1,5 +1,5 @@
-//! Tests store tokens. If a worker's disk at a store's path is not the scan's, the worker must not
-//! write to it. The tokens remain as long as the scan's rows.
+//! Tests store tokens: a worker whose disk at a store's path is not the scan's must not write
+//! there. The tokens remain as long as the scan's rows.
 
 use std::{fs, path::Path, process::Command};
 
@@ -11,14 +11,13 @@ use crate::{
     setup::{Running, assert_same, files, published, run, wait_for},
 };
 
-/// So long that no lease expires, even on a busy host.
+/// Long enough that no lease expires on a busy host.
 const LEASE: &str = "10s";
 
 fn scan_id(database: &Database) -> String {
     database.psql("select max(scan_id::text) from everytab.scans").trim().to_owned()
 }
 
-/// Waits until `scan status` names a store, and returns its line.
 fn trouble_of(database: &Database, store: &str) -> String {
     wait_for(&format!("the {store} to be named"), || {
         let troubles = database.status()["troubles"].to_string();
@@ -45,7 +44,7 @@ fn a_worker_with_another_disk_at_a_stores_path_performs_no_job_there() {
         let (here, away) = (dir.join(store), dir.join(format!("{store} elsewhere")));
         assert!(here.join(&token).exists());
         fs::rename(&here, &away).unwrap();
-        // This host's disk has another scan's token.
+        // Another scan's token.
         let other = here.join(".everytab/01900000-0000-7000-8000-000000000001");
         fs::create_dir_all(other.parent().unwrap()).unwrap();
         fs::write(&other, "").unwrap();
@@ -73,7 +72,6 @@ fn a_worker_with_another_disk_at_a_stores_path_performs_no_job_there() {
     assert!(!published(&dir.join("site")).is_empty());
 }
 
-/// The worker used to wait for the first scan's store as long as it ran.
 #[test]
 fn a_worker_with_a_wrong_store_for_one_scan_works_for_the_next_one() {
     let internet = internet(20, Mix::none());
@@ -124,7 +122,7 @@ fn nothing_is_written_to_a_stores_path_after_its_disk_is_lost() {
     for kind in ["bundle-shard", "search", "map"] {
         stage_verb("pause", kind);
     }
-    // The only worker performs jobs in each store before the store's disk is lost.
+    // The worker has used each store before its disk is lost.
     let worker = Running::start(database.worker(&["--exit-when-done"]));
     for (store, done, next) in
         [("archive", "icon", "bundle-shard"), ("site", "bundle-shard", "search")]
@@ -164,7 +162,7 @@ fn a_host_with_other_disks_cannot_back_up_or_list_requests() {
     let host = database.psql("select min(hostname) from everytab.pages");
     let requests = ["scan", "requests", host.trim()];
     run(database.owner(&requests)).expect_code(0);
-    // After a retry the scan's row is different, so its backup must be written again.
+    // A retry changes the scan's row, so its backup must be written again.
     run(database.owner(&["scan", "retry", "--kind", "publish"])).expect_code(0);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     for store in ["archive", "site"] {
@@ -207,7 +205,6 @@ fn a_bucket_without_the_scans_token_is_rejected_too() {
     assert_nothing_was_lost(&database);
 }
 
-/// Returns the stores that contain the scan's token.
 fn with_token(dir: &Path, scan: &str) -> Vec<&'static str> {
     let holds = |store: &&str| dir.join(store).join(".everytab").join(scan).exists();
     ["archive", "site"].into_iter().filter(holds).collect()
@@ -244,7 +241,7 @@ fn a_token_that_cannot_be_deleted_is_named_and_the_rest_of_the_scan_is_dropped()
     let database = Database::new(&internet, Stores::folders(&internet, dir));
     let first = finished_scan(&internet, &database);
     finished_scan(&internet, &database);
-    // A store does not delete anything outside its directory.
+    // A store deletes nothing outside its directory.
     let tokens = dir.join("archive/.everytab");
     fs::rename(&tokens, dir.join("elsewhere")).unwrap();
     std::os::unix::fs::symlink(dir.join("elsewhere"), &tokens).unwrap();

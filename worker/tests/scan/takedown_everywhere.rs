@@ -1,4 +1,4 @@
-//! Tests `takedown --everywhere`: afterwards no stored data contains the host, other hosts lose
+//! Tests that after `takedown --everywhere` no stored data contains the host, other hosts lose
 //! nothing, and a restored backup does not bring the host back.
 
 use std::{collections::BTreeMap, fs, path::Path};
@@ -14,7 +14,7 @@ use crate::{
     setup::{files, run},
 };
 
-/// True if bytes name the host in a URL, as a search line, or in a link page.
+/// Returns whether bytes name the host in a URL, a search line or a link page.
 fn names(bytes: &[u8], host: &str) -> bool {
     let text = format!("\n{}", String::from_utf8_lossy(bytes));
     let marks = [
@@ -51,7 +51,7 @@ fn assert_archive_without(folder: &Path, host: &str) {
     assert!(archives > 0);
 }
 
-/// Returns how many rows in all scans contain the host, except in takedown lists.
+/// Counts the rows that contain the host, except in takedown lists.
 fn rows_of(database: &str, host: &str) -> u64 {
     let psql = |sql: &str| shared_for_tests().psql(database, sql).unwrap();
     let tables = psql(
@@ -84,7 +84,6 @@ impl Aws<'_> {
         listed.collect()
     }
 
-    /// Returns each tab's icon in a scan's bundles, by the tab's URL.
     fn icons(&self, scan: &str) -> BTreeMap<String, String> {
         let url = format!("{}/{SITE}", self.endpoint);
         let list = format!("{url}?list-type=2&prefix=scans/{scan}/tabs/");
@@ -133,7 +132,7 @@ fn a_host_that_is_taken_down_everywhere_is_not_stored_and_no_backup_restores_it(
     back_up("again");
     let second = scan();
     let icons = aws.icons(&second);
-    // Choose a host that shares its icon record with another host, if there is one.
+    // Prefer a host that shares its icon record with another one.
     let host = database.psql(
         "select p.hostname || ' ' || count(o) from everytab.pages p
            join everytab.icons i using (scan, shard, host_no)
@@ -181,7 +180,6 @@ fn a_host_that_is_taken_down_everywhere_is_not_stored_and_no_backup_restores_it(
     assert_eq!(rows_of(&database.name, host), 0);
     let note = fs::read_to_string(dir.join("backups/one/takedowns.txt")).unwrap();
     assert_eq!(note, format!("{host}\n"));
-    // A second run finds nothing.
     let again = takedown(&["--backups", &backups]).expect_code(0);
     assert!(again.stdout.contains("\told versions\t0 of"), "{}", again.stdout);
 
@@ -189,8 +187,7 @@ fn a_host_that_is_taken_down_everywhere_is_not_stored_and_no_backup_restores_it(
     back_up("again");
     assert_archive_without(&dir.join("backups/again/archive"), host);
 
-    // The archive still has the other hosts' icons: when bundles are written again, their icons are
-    // the same.
+    // The archive still has the other hosts' icons, so bundles that are written again show them.
     database.psql(
         "select coordinator.reopen(2, array(select job_id from everytab.jobs
           where run = 2 and kind = 'bundle-shard'), 'test')",

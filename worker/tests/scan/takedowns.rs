@@ -1,5 +1,5 @@
-//! Tests that a removed host does not return: from a running scan, from a scan that is published
-//! again, from a scan with jobs that are run again, or from older scans' objects.
+//! Tests that a removed host does not return: from a running scan, from an older scan, or from jobs
+//! that run again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,7 @@ use crate::{
     setup::{Running, files, manifest, run, tabs, wait_for},
 };
 
-/// Returns the hostnames that the page shows: those in the bundles that the manifest names.
+/// Returns the hostnames in the bundles that the manifest names, and checks that search finds them.
 fn shown(site: &Path) -> BTreeSet<String> {
     let manifest = manifest(site);
     let prefix = site.join(manifest["prefix"].as_str().unwrap());
@@ -45,7 +45,7 @@ fn search_lines(prefix: &Path) -> Vec<String> {
     found.into_values().map(|bytes| format!("\n{}", String::from_utf8(bytes).unwrap())).collect()
 }
 
-/// No object below `scans/` names the host, and no link page.
+/// Fails if an object below `scans/` or a link page names the host.
 fn assert_gone(site: &Path, host: &str) {
     assert_gone_below(&site.join("scans"), host);
     links::assert_not_linked(site, host);
@@ -105,12 +105,11 @@ impl World {
         run(self.database.owner(&arguments)).expect_code(0);
     }
 
-    /// Performs all jobs except publishing.
     fn work_until_published(&self) {
         self.work_until("publish");
     }
 
-    /// Performs all jobs in the stages before this kind's.
+    /// Runs all jobs of the stages before this kind's.
     fn work_until(&self, kind: &str) {
         run(self.database.owner(&["scan", "pause", "--kind", kind])).expect_code(0);
         let mut worker = Running::start(self.database.worker(&[]));
@@ -124,9 +123,8 @@ impl World {
         run(self.database.owner(&["scan", "resume", "--kind", kind])).expect_code(0);
     }
 
-    /// Returns pairs of a host with a title and its best icon's SHA-256. The first list has hosts
-    /// with other icons to choose from. The second has hosts without other icons, and their icons
-    /// are unique.
+    /// Returns hosts that have a title, each with its best icon's SHA-256: first those with other
+    /// icons to choose from, then those without, whose icons are unique.
     fn icons(&self, scan: i32) -> (Vec<[String; 2]>, Vec<[String; 2]>) {
         let lines = self.database.psql(&format!(
             "with used as (select host_no, shard, encode(sha256, 'hex') as sha256,
@@ -155,7 +153,6 @@ impl World {
     }
 }
 
-/// Returns each tab's icon on the page, by hostname.
 fn icons_shown(site: &Path) -> BTreeMap<String, String> {
     let host = |tab: &Value| tab["url"].as_str().unwrap().split("//").nth(1).unwrap().to_owned();
     tabs(site).iter().map(|tab| (host(tab), tab["icon"].as_str().unwrap().to_owned())).collect()
@@ -256,7 +253,7 @@ fn an_icon_or_a_title_is_taken_down_with_only_the_published_files() {
     let ([by_icon, sha256], [by_title, _]) = (&several[0], &single[0]);
     let title = "select title from everytab.pages where hostname";
     let title = world.database.psql(&format!("{title} = '{by_title}'"));
-    // Simulate a teardown, after which only the site and the private list remain.
+    // After a teardown, only the site and the private list remain.
     fs::remove_dir_all(world.internet.folder.path().join("archive")).unwrap();
     world.database.psql("drop schema everytab cascade");
     world.takedown_of(&["--sha256", sha256]);
@@ -269,7 +266,6 @@ fn an_icon_or_a_title_is_taken_down_with_only_the_published_files() {
     }
     let list = fs::read_to_string(Path::new(&world.private()).join("blocklist.txt")).unwrap();
     assert_eq!(list, format!("sha256:{sha256}\ntitle:{}\n", title.trim()));
-    // A second takedown of the same icon succeeds.
     world.takedown_of(&["--sha256", sha256]);
 }
 
@@ -370,7 +366,7 @@ fn a_host_taken_down_while_a_scan_runs_or_before_a_rollback_or_a_retry_stays_awa
     assert!(!now.contains(during) && !now.contains(blocked), "{now:?}");
     assert_gone(&world.site(), during);
 
-    // The second scan is published. Returning to the first scan must restore neither host.
+    // The second scan is published. Returning to the first one must restore neither host.
     world.takedown(before_rollback);
     assert_gone(&world.site(), before_rollback);
     run(world.database.owner(&["publish", "--scan", &first, "--force"])).expect_code(0);
@@ -422,7 +418,7 @@ fn a_map_that_is_drawn_again_shows_no_host_that_was_taken_down_since() {
     let mut names = shown(&world.site()).into_iter();
     let [while_live, while_older, blocked] = [(); 3].map(|()| names.next().unwrap());
     world.takedown(&while_live);
-    // This host is only blocked. When the scan is published again, it is removed.
+    // This host is only blocked, so publishing the scan again removes it.
     run(world.database.owner(&["blocklist", "add", &blocked])).expect_code(0);
     run(world.database.owner(&["publish", "--scan", &first])).expect_code(0);
     let second = world.start();
@@ -430,10 +426,9 @@ fn a_map_that_is_drawn_again_shows_no_host_that_was_taken_down_since() {
     assert_eq!(manifest(&world.site())["scan"], second.as_str());
     world.takedown(&while_older);
     let prefix = world.site().join("scans").join(&first);
-    // The three hosts are in at most three bundles.
     assert!((1..=3).contains(&files(&prefix.join("map/repaint")).len()));
 
-    // In the archive, the parts of the map still have the three icons.
+    // In the archive, the parts of the map still contain the three icons.
     let retry = ["scan", "retry", "--scan", &first, "--kind", "map"];
     assert_eq!(
         run(world.database.owner(&retry)).expect_code(0).stdout,

@@ -1,6 +1,5 @@
-//! Tests a worker's telemetry: metrics for Prometheus, metrics and traces for an OTLP collector,
-//! and log lines with job, shard and scan. This scrapes a real scan's metrics, and a collector
-//! decodes what it receives.
+//! Tests a worker's metrics for Prometheus, its metrics and traces for an OTLP collector, and its
+//! log lines.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,12 +27,12 @@ use crate::{
     setup::{Running, run, set_environment, wait_for},
 };
 
-/// Returns whether `scan status` serves this metric, but a worker does not.
+/// Returns whether `scan status` serves this metric, and workers do not.
 fn is_of_a_scan(name: &str) -> bool {
     name.starts_with("everytab_scan_")
 }
 
-/// Returns whether only a live crawl or the HTTP service has this metric.
+/// Returns whether only live crawls and the HTTP service have this metric.
 fn is_of_a_crawl(name: &str) -> bool {
     name.starts_with("everytab_crawl_") || name.starts_with("everytab_api_")
 }
@@ -107,8 +106,8 @@ fn a_running_scan_can_be_scraped_and_every_metric_is_documented() {
     );
     running.terminate();
     running.finish().expect_code(4);
-    // The process continues while Postgres cannot be reached, and after the scan has ended. It
-    // reports both.
+    // The watching process survives an outage of Postgres and the end of the scan, and reports
+    // both.
     outlives_an_outage(&watching, &postgres);
     wait_for("metrics that say that no scan runs", || {
         let series = scrape(&internet, &in_scan);
@@ -117,8 +116,7 @@ fn a_running_scan_can_be_scraped_and_every_metric_is_documented() {
     drop(watching);
 }
 
-/// Blocks the Postgres connections of a process that watches a scan, until the process reports
-/// this.
+/// Blocks a watching process's connections to Postgres until it logs this.
 fn outlives_an_outage(watching: &Running, postgres: &PostgresProxy) {
     postgres.refuse();
     wait_for("a line that Postgres is away", || {
@@ -127,8 +125,8 @@ fn outlives_an_outage(watching: &Running, postgres: &PostgresProxy) {
     postgres.restore();
 }
 
-/// Returns the counts that a console publishes to CloudWatch (packaging/lib/publish-counts), by
-/// name. A replacement for the `aws` program prints its last argument.
+/// Returns the counts that a console publishes to CloudWatch (packaging/lib/publish-counts). A
+/// substitute for `aws` prints them.
 fn console_counts(dir: &Path, database: &Database) -> BTreeMap<String, i64> {
     let dir = dir.join("console");
     std::fs::create_dir_all(&dir).unwrap();
@@ -176,7 +174,7 @@ struct Collector {
 }
 
 impl Collector {
-    /// `http://127.0.0.1:<port>`.
+    /// Returns its URL.
     fn serve(&self, internet: &Internet) -> String {
         let (metrics, traces) = (Arc::clone(&self.metrics), Arc::clone(&self.traces));
         let router = Router::new()

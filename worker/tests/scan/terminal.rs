@@ -1,9 +1,6 @@
-//! Tests the output of `local` and of `scan status --watch` on a terminal. The frame must fit any
-//! width, follow a resize, leave log lines above it intact, and leave the terminal clean.
-//!
-//! The program runs on a pseudo-terminal, and a terminal emulator (vt100) reads its output. Unlike
-//! a desktop's terminal, this emulator does not rewrap lines after a resize. This does not depend
-//! on the meaning of the lines.
+//! Tests the display of `local` and `scan status --watch` on a pseudo-terminal, with a terminal
+//! emulator (vt100) that reads its output. Unlike a desktop's terminal, the emulator does not
+//! rewrap lines after a resize.
 
 use std::{
     fs::File,
@@ -30,7 +27,7 @@ use crate::{
 };
 
 const ROWS: u16 = 40;
-/// Maximum number of lines that scrolled off the top and are kept for the test.
+/// Maximum number of lines to keep that scrolled off the top.
 const SCROLLBACK_LINES: usize = 2_000;
 
 /// The program on a pseudo-terminal.
@@ -46,13 +43,11 @@ fn size(columns: u16) -> Winsize {
 }
 
 impl Session {
-    /// Starts `local` or another command, which logs only errors because these tests check the
-    /// frame.
+    /// Starts a command that logs only errors.
     fn start(arguments: &[&str], columns: u16) -> Self {
         Self::of(worker(arguments), columns, "error")
     }
 
-    /// Starts `scan status --watch`.
     fn watching(database: &Database, columns: u16, log: &str) -> Self {
         Self::of(database.owner(&["scan", "status", "--watch"]), columns, log)
     }
@@ -73,7 +68,7 @@ impl Session {
             .stderr(terminal)
             .spawn()
             .unwrap();
-        // Close this end of the terminal, so that it closes with the program.
+        // The terminal must close with the program.
         drop(command);
         let mut reading = File::from(master.try_clone().unwrap());
         let (send, output) = channel();
@@ -95,8 +90,8 @@ impl Session {
         self.screen.screen_mut().set_size(ROWS, columns);
     }
 
-    /// Feeds the program's output to the screen until `is_enough` is true. False if the program
-    /// closed the terminal first.
+    /// Shows the program's output until `is_enough` is true. Returns false if the program closed
+    /// the terminal first.
     fn show_until(&mut self, mut is_enough: impl FnMut(&vt100::Screen) -> bool) -> bool {
         let give_up = Instant::now() + LIMIT;
         while !is_enough(self.screen.screen()) {
@@ -114,7 +109,6 @@ impl Session {
         true
     }
 
-    /// Sends Ctrl-C.
     fn interrupt(&self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
     }
@@ -153,7 +147,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // If the test passed, the program has already ended.
+        // The program has already ended if the test passed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -169,7 +163,7 @@ fn assert_clean(screen: &vt100::Screen, shown: &str) {
     assert_eq!(screen.cursor_position().1, 0, "{shown}");
 }
 
-/// Sets each rate, and waits until every session's frame shows it.
+/// Sets each rate, and waits until every session shows it.
 fn repaint(database: &Database, sessions: &mut [Session], rates: std::ops::Range<u32>) {
     for rate in rates {
         run(database.owner(&["scan", "set", &format!("rate={rate}")])).expect_code(0);
@@ -198,7 +192,7 @@ fn the_display_of_local_fits_any_width_and_is_painted_over_itself() {
             assert_eq!(bars.count(), 1, "{columns} columns, {kind}:\n{shown}");
         }
         let wrapped = session.wrapped_rows();
-        // Only the directory's path may be longer than the terminal is wide.
+        // Only the directory's path may be wider than the terminal.
         assert!(wrapped.iter().all(|line| line.starts_with("site ")), "{columns}: {wrapped:?}");
     }
 }
@@ -223,8 +217,7 @@ fn the_display_follows_a_resize_and_ctrl_c_leaves_the_terminal_clean() {
     let is_fetching = |screen: &vt100::Screen| screen.contents().contains("icon         █");
     assert!(session.show_until(is_fetching), "{}", session.lines().join("\n"));
     session.resize(60);
-    // The second frame after the resize is painted over one with the new width, so it must be
-    // correct.
+    // The second frame after the resize covers one with the new width, so it must be correct.
     let mut frames = 0;
     let mut last = String::new();
     assert!(session.show_until(|screen| {
@@ -284,15 +277,14 @@ fn log_lines_pass_above_the_frame() {
     let log = "everytab_coordinator=debug";
     let mut sessions = widths.map(|columns| Session::watching(&database, columns, log));
     repaint(&database, &mut sessions, 1..2);
-    // End only idle connections. If a connection ends in the middle of a query, the display ends,
-    // too.
+    // If a connection ended in the middle of a query, the display would end, too.
     let end_connections = || {
         database.psql(
             "select pg_terminate_backend(pid) from pg_stat_activity
               where datname = current_database() and pid <> pg_backend_pid() and state = 'idle'",
         )
     };
-    // Search for the line's start, because the narrow terminal has only this in one row.
+    // The narrow terminal has only the line's start in one row.
     let said = "a connection to";
     for session in &mut sessions {
         assert!(session.show_until(|screen| {

@@ -1,6 +1,5 @@
-//! Tests stores that deny access or become unreachable in the middle of a scan. Jobs are released
-//! without counting an attempt and wait, and the published bytes are the same as with working
-//! stores.
+//! Tests stores that deny access or become unreachable in the middle of a scan. Jobs wait without
+//! losing an attempt, and the published bytes do not change.
 
 use std::{
     collections::BTreeMap,
@@ -22,15 +21,13 @@ use crate::{
     setup::{Running, answering, assert_same, published, run, wait_for},
 };
 
-/// Environment variable with the duration of each storm in
-/// [`the_weather_of_an_hour_is_waited_out`], in seconds.
+/// Environment variable with the seconds of each storm in [`the_weather_of_an_hour_is_waited_out`].
 const STORM_SECONDS: &str = "STORM_SECONDS";
 
-/// So long that no lease expires, even on a busy host. If only some of a job's requests fail, the
-/// job is released after it has made no progress for this long.
+/// Long enough that no lease expires on a busy host. A job is also released if it makes no progress
+/// for this long.
 const LEASE: &str = "10s";
 
-/// Number of hosts in most of these internets.
 const HOSTS: u64 = 120;
 
 fn a_few_faults(hosts: u64) -> Internet {
@@ -50,13 +47,13 @@ fn fair(internet: &Internet) -> (BTreeMap<String, Vec<u8>>, u64) {
     (published(&dir.join("site")), internet.running.counts().bucket_requests - before)
 }
 
-/// Runs a scan to its end. A storm starts with it, and ends after `lasting` or when `scan status`
-/// names the store and the worker has tried it again.
+/// Runs a scan through a storm, which ends `lasting` after `scan status` names the store and the
+/// worker has retried it.
 fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, lasting: Duration) {
     let what = format!("{storm:?}");
     weather.begin(storm);
     let worker = Running::start(database.worker(&["--exit-when-done"]));
-    // A store that responds occasionally is tried less and less often before a job is released.
+    // A store that responds occasionally is retried less and less often before a job is released.
     let mut wait = LongWait::new();
     loop {
         let status = database.status();
@@ -74,7 +71,7 @@ fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, la
     assert!(shown.contains("WAITING"), "{shown}");
     std::thread::sleep(lasting);
     // Lease no job while the storm ends. Otherwise, the store could deny a job's request and then
-    // respond to the canary, so that the job's release would count as an attempt.
+    // respond to the canary, so that the release would count as an attempt.
     run(database.owner(&["scan", "pause"])).expect_code(0);
     wait_for(&format!("all jobs given back, {what}"), || {
         let status = database.status();
@@ -94,8 +91,7 @@ fn scan_in(weather: &Weather, storm: Storm, database: &Database, store: &str, la
     assert_eq!(status["troubles"].as_array().map(Vec::len), Some(0), "{}", status["troubles"]);
 }
 
-/// Runs a scan through each storm over the source, which is behind HTTP or in S3. Each storm starts
-/// while records are read.
+/// Runs a scan through each storm over the source. The storms start while records are read.
 fn assert_source_weather_is_waited_out(storms: &[(&str, Storm)], lasting: Duration) {
     let internet = a_few_faults(HOSTS);
     let s3 = internet.s3();
@@ -126,8 +122,7 @@ fn assert_source_weather_is_waited_out(storms: &[(&str, Storm)], lasting: Durati
 
 #[test]
 fn refusals_of_the_source_in_mid_stage_discard_no_job_and_change_no_byte() {
-    // A 403 over HTTP pauses all requests for tens of seconds, so only the next test has the time
-    // for it.
+    // A 403 over HTTP pauses all requests for tens of seconds, so only the next test includes it.
     let storms = [
         ("http", Storm::of(503)),
         ("s3", Storm::of(503).sparing(900)),
@@ -200,8 +195,8 @@ fn a_record_that_the_source_refuses_costs_its_host_and_no_other() {
     outcomes::assert_totals(&dir.join("out/site"));
 }
 
-/// The index files contain the same rows, but each file is written with other settings of 28
-/// writers. With 120 hosts the two sites would have different numbers of files, so use 250.
+/// The index files contain the same rows, but 28 writers with different settings wrote them. With
+/// 120 hosts the two sites would have different numbers of files.
 #[test]
 fn index_files_of_every_writer_give_the_same_bytes() {
     const WRITER: &str = concat!(

@@ -1,6 +1,5 @@
-//! Tests the examples that verify webhooks, in curl, Python and TypeScript. They must accept events
-//! that a worker sent for the real service, with either secret during a rotation, and reject forged
-//! or old ones.
+//! Tests that the examples in curl, Python and TypeScript accept webhooks that a worker sent, with
+//! either secret during a rotation, and reject forged or old ones.
 
 use std::{
     fs::File,
@@ -23,7 +22,6 @@ use crate::{
     setup::{LIMIT, Running, run, wait_for},
 };
 
-/// A webhook request as a worker sends it.
 #[derive(Debug, Clone)]
 struct Webhook {
     id: String,
@@ -78,7 +76,7 @@ impl Webhook {
 
 /// An example that verifies webhooks with one secret.
 enum Verifier {
-    /// A program that verifies the webhook that it gets.
+    /// A program for one webhook.
     Program(Box<dyn Fn() -> Command>),
     /// A server at this address.
     Receiver(Running, String),
@@ -149,7 +147,7 @@ impl Verifier {
     }
 }
 
-/// Returns changes to a webhook that every example must reject, each with a name.
+/// Returns named forgeries, which every example must reject.
 fn forged(webhook: &Webhook, secret: &str, folder: &Path) -> Vec<(&'static str, Webhook)> {
     let changed = |change: &dyn Fn(&mut Webhook)| {
         let mut webhook = webhook.clone();
@@ -180,7 +178,7 @@ fn each_example_accepts_real_webhooks_and_rejects_forged_and_old_ones() {
     let folder = internet.folder.path();
     let examples = Examples::compile(folder);
     let database = Database::new(&internet, Stores::folders(&internet, folder));
-    // Events are sent over http only to addresses that the operator allows for both roles.
+    // The operator must allow addresses for events over http in both roles.
     let more = ["--allow-range", "127.0.0.0/8"];
     let (service, address) = service(&database, &folder.join("crawls"), &more);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -191,7 +189,7 @@ fn each_example_accepts_real_webhooks_and_rejects_forged_and_old_ones() {
     let wanted = json!({ "url": format!("http://{place}/"), "events": ["url.done"] });
     let hook = client.post("/v1/webhooks", &wanted);
     let worker = crawler(&internet, &database, &["--ports", &ports]);
-    // Other events arrive, too, and in any order, for example one for a redirect's target.
+    // Other events arrive, too, in any order.
     let received = |kind: &str, id: &Value| {
         wait_for(kind, || {
             let webhook = Webhook::receive(listener.accept().ok()?.0);

@@ -1,5 +1,5 @@
-//! Tests that a site is not silently replaced by a worse one, or if its manifest is unreadable. A
-//! site is worse if it has fewer icons or tabs.
+//! Tests that a worse site does not silently replace a better one or one with an unreadable
+//! manifest. A worse site has fewer icons or tabs.
 
 use std::{fs, path::Path, process::Command};
 
@@ -18,7 +18,7 @@ fn database(internet: &Internet) -> (Database, std::path::PathBuf) {
     (Database::new(internet, Stores::folders(internet, &out)), out.join("site"))
 }
 
-/// Returns a worker command for `database` that uses another internet.
+/// Returns a worker command that uses another internet.
 fn worker_in(internet: &Internet, database: &Database) -> Command {
     let mut command = worker(["run", "--exit-when-done"]);
     command.args(internet.running.client.arguments()).env("DATABASE_URL", &database.worker_url);
@@ -29,7 +29,6 @@ fn stats(site: &Path) -> Value {
     serde_json::from_slice(&fs::read(site.join("stats.json")).unwrap()).unwrap()
 }
 
-/// Returns the newest scan's id.
 fn newest(database: &Database) -> String {
     database.status()["scan"].as_str().unwrap().to_owned()
 }
@@ -43,7 +42,7 @@ fn assert_says(text: &str, parts: &[&str]) {
 #[test]
 fn a_scan_without_icons_is_rejected_and_a_good_one_counts_unchanged_icons() {
     let internet = internet(HOSTS, Mix::none());
-    // These are the same hosts, but their servers have lost everything.
+    // The same hosts, whose servers have lost everything.
     let gone = internet_with(|scratch| Settings {
         behaviours: Mix::only(Behaviour::Gone),
         ..Settings::generated(7, HOSTS, scratch)
@@ -95,12 +94,11 @@ fn a_scan_without_icons_is_rejected_and_a_good_one_counts_unchanged_icons() {
     assert_eq!(worse["scan"], second.as_str());
     assert!(worse["with_icon"].as_u64().unwrap() * 5 < icons, "{worse}");
 
-    // Publish the first scan again, and then a similar one.
     run(database.owner(&["publish", "--scan", &first, "--force"])).expect_code(0);
     database.start_scan(internet.crawl(), &[]);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     assert_ne!(manifest(&site)["scan"], first.as_str());
-    // Publishing a scan again, by command or as a job, keeps these counts.
+    // Publishing a scan again keeps these counts.
     let assert_counted = || {
         let counted = stats(&site);
         assert_eq!(counted["icons_compared"], icons, "{counted}");
@@ -112,7 +110,7 @@ fn a_scan_without_icons_is_rejected_and_a_good_one_counts_unchanged_icons() {
     run(database.owner(&["scan", "retry", "--kind", "map"])).expect_code(0);
     run(database.worker(&["--exit-when-done"])).expect_code(0);
     assert_counted();
-    // The counts are also in the database, so they remain if the site loses them.
+    // They are also in the database, so they remain if the site loses them.
     fs::remove_file(site.join("stats.json")).unwrap();
     run(database.owner(&["publish"])).expect_code(0);
     assert_counted();
@@ -140,14 +138,14 @@ fn a_published_scan_with_worse_results_after_a_retry_does_not_change_its_site() 
         assert_same(&files(&site), &published, "the site");
     };
 
-    // The icons are fetched again, and most servers have lost them.
+    // Most servers have lost the icons.
     retry("ok");
     run(worker_in(&gone, &database)).expect_code(3);
     let reason =
         ["shows this scan, and shard ", " tabs with an icon instead of ", "more than 20 %"];
     assert_refused(&[&reason[..], &["publish refused", "repeat the `scan retry`"]].concat());
 
-    // First repair the results, and then make them worse again and accept them by removing the
+    // First repair the results. Then make them worse again, and accept them by removing the
     // manifest.
     retry("http_404_410");
     run(database.worker(&["--exit-when-done"])).expect_code(0);
@@ -213,8 +211,8 @@ fn an_unreadable_manifest_is_replaced_only_with_force() {
     }
 }
 
-/// With an unreadable manifest, the site may be showing this scan. Its bundles must not be
-/// rewritten before `publish` is rejected.
+/// The site may be showing this scan, so its bundles must not be rewritten before publishing is
+/// rejected.
 #[test]
 fn a_published_scan_with_an_unreadable_manifest_keeps_its_bundles_after_a_retry() {
     let internet = internet(60, Mix::none());
@@ -241,7 +239,7 @@ fn a_published_scan_with_an_unreadable_manifest_keeps_its_bundles_after_a_retry(
     let damages = [
         (whole[..whole.len() / 2].to_vec(), reason),
         (b"null".to_vec(), reason),
-        // These manifests have a field with a wrong type, lack a field, or have an invalid prefix.
+        // A field of the wrong type, a missing field, and an invalid prefix.
         (changed(|manifest| drop(manifest.insert("bundles".into(), "all".into()))), reason),
         (changed(|manifest| drop(manifest.remove("hosts"))), reason),
         (changed(|manifest| drop(manifest.insert("prefix".into(), "scans".into()))), "a slash"),
@@ -251,7 +249,7 @@ fn a_published_scan_with_an_unreadable_manifest_keeps_its_bundles_after_a_retry(
     };
     for (damaged, reason) in damages {
         fs::write(&path, &damaged).unwrap();
-        // The icons are fetched again, and all their servers have lost them.
+        // All servers have lost the icons.
         retry("--outcome", "ok");
         run(worker_in(&gone, &database)).expect_code(3);
         let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
@@ -269,8 +267,7 @@ fn a_published_scan_with_an_unreadable_manifest_keeps_its_bundles_after_a_retry(
         assert_eq!(manifest(&site)["with_icon"], icons);
     }
 
-    // A scan that the site does not show is bundled, and is published when the manifest is
-    // repaired.
+    // A scan that the site does not show is bundled, and published once the manifest is repaired.
     fs::write(&path, b"{").unwrap();
     database.start_scan(internet.crawl(), &[]);
     run(database.worker(&["--exit-when-done"])).expect_code(3);
@@ -282,8 +279,7 @@ fn a_published_scan_with_an_unreadable_manifest_keeps_its_bundles_after_a_retry(
     assert_eq!(later["with_icon"], icons);
 }
 
-/// The published scan's icon lists are only read to count unchanged icons, so a damaged list must
-/// not prevent publishing.
+/// These lists only serve to count unchanged icons, so damage must not prevent publishing.
 #[test]
 fn a_damaged_icon_list_of_the_published_scan_does_not_prevent_publishing_the_next() {
     let internet = internet(60, Mix::none());
@@ -314,7 +310,7 @@ fn a_finished_local_scan_publishes_a_lost_manifest_but_rejects_a_damaged_one() {
     let path = folder.path().join("site/manifest.json");
     let scan = manifest(&folder.path().join("site"))["scan"].clone();
     fs::write(&path, "{").unwrap();
-    // The command repeats this message whenever it runs.
+    // The command repeats this message in every run.
     for _ in 0..2 {
         let refused = local().expect_code(3).stderr;
         assert_says(&refused, &["publish refused", "manifest.json is not understood"]);

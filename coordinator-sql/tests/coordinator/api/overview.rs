@@ -58,9 +58,9 @@ async fn the_pace_is_the_sum_of_the_rates_that_the_hosts_delays_allow() {
         {},                                     // every 500 ms
         { "response": 1_000 },                  // twice its response time, plus the response time
         { "response": 7_000 },                  // `max_delay_ms`, plus the response time
-        { "asked": 4_000, "response": 1_000 },  // robots.txt
+        { "asked": 4_000, "response": 1_000 },  // the delay in robots.txt
         { "raised": 20_000, "free": 15 },       // free within its raised delay
-        { "free": 60 },                         // resting
+        { "free": 60 },                         // paused
     ]);
     let pause = |outcome: &str, until| json!({ "outcome": outcome, "until": until });
     let (later, before) = ("2999-01-01T00:00:00Z", "2001-01-01T00:00:00Z");

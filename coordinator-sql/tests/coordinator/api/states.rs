@@ -1,5 +1,4 @@
-//! Tests URL states: pending, then the result of the fetch, or the reason why the crawl ended
-//! first.
+//! Tests URL states: due, then the result of the fetch, or the reason why the crawl ended first.
 
 use everytab_coordinator::CrawlVerb;
 

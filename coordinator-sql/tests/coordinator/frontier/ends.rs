@@ -148,8 +148,8 @@ async fn a_large_fleet_ends_an_overdue_crawl_although_few_calls_check_the_time()
                    select 'worker-' || n, now() + interval '1 hour' from generate_series(1, 200) n";
     database.run(workers).await;
     database.run("update everytab.crawls set ends_at = now()").await;
-    // On average, 10 of 200 calls check the time. That none of 2,000 calls checks it has a
-    // probability below 10^-44.
+    // On average, 10 of 200 calls check the time. The probability that none of 2,000 calls does is
+    // below 10^-44.
     let mut calls = 1;
     while !database.worker.open_crawls().await.unwrap().is_empty() {
         calls += 1;

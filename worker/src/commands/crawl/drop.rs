@@ -1,4 +1,4 @@
-//! Implements `crawl drop`: removes an ended crawl's rows and archives.
+//! `crawl drop`: removes an ended crawl's rows and archives.
 
 use clap::Args;
 use everytab_crawl_operations::crawl_drop::{self, DropReport};
@@ -13,7 +13,6 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options for `crawl drop`.
 #[derive(Debug, Args)]
 pub(super) struct DropArgs {
     #[command(flatten)]
@@ -32,7 +31,7 @@ pub(super) struct DropArgs {
 /// Removes a crawl.
 ///
 /// # Errors
-/// Returns an error if the crawl is running or in use, or Postgres or a store cannot be reached.
+/// Returns an error if the crawl is running or in use, or if Postgres or a store is unreachable.
 pub(super) async fn run(args: DropArgs) -> CliResult {
     let DropArgs { database, crawl, dry_run, json } = args;
     let (coordinator, crawl) = one_crawl::find(&database, Some(&crawl)).await?;

@@ -1,4 +1,4 @@
-//! Implements `crawl fetches`: shows fetches, optionally filtered by outcome, host or status.
+//! `crawl fetches`: shows fetches, optionally filtered by outcome, host or status.
 
 use std::fmt::Display;
 
@@ -15,7 +15,6 @@ use crate::{
 /// Maximum value of `--limit`.
 const MAX_FETCHES: i64 = 1_000;
 
-/// Options for `crawl fetches`.
 #[derive(Debug, Args)]
 pub(super) struct FetchesArgs {
     #[command(flatten)]
@@ -46,12 +45,12 @@ pub(super) struct FetchesArgs {
 fn outcome(text: &str) -> Result<String, String> {
     let is_known = every_outcome().contains(&text) || CRAWL_ENDS.contains(&text);
     is_known.then(|| text.to_owned()).ok_or_else(|| {
-        "no URL ends so; `crawl report` shows how those of a crawl ended, such as http_404_410"
+        "unknown outcome; `crawl report` lists the outcomes in a crawl, such as http_404_410"
             .to_owned()
     })
 }
 
-/// Parses a hostname and returns it in the form in which URLs contain it.
+/// Parses a hostname into the form that URLs contain.
 fn host(text: &str) -> Result<String, String> {
     let expected = || "expected a hostname alone, such as www.example.com".to_owned();
     hostname(text).ok_or_else(expected)
@@ -60,7 +59,7 @@ fn host(text: &str) -> Result<String, String> {
 /// Shows fetches.
 ///
 /// # Errors
-/// Returns an error if Postgres cannot be reached, or there is no such crawl.
+/// Returns an error if Postgres is unreachable, or if there is no such crawl.
 pub(super) async fn fetches(args: FetchesArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
     let FetchesArgs { outcome, host, status, .. } = &args;

@@ -1,5 +1,4 @@
-//! Implements `crawl forget` and `crawl gc`: stops serving captures from live crawls, and removes
-//! them from the archives.
+//! `crawl forget` and `crawl gc`: stop serving captures, and remove them from the archives.
 
 use clap::Args;
 use everytab_coordinator::NewForgotten;
@@ -18,7 +17,6 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options for `crawl forget`.
 #[derive(Debug, Args)]
 pub(super) struct ForgetArgs {
     #[command(flatten)]
@@ -41,7 +39,6 @@ struct What {
     url: Option<String>,
 }
 
-/// Options for `crawl gc`.
 #[derive(Debug, Args)]
 pub(super) struct ClearArgs {
     #[command(flatten)]
@@ -54,7 +51,7 @@ pub(super) struct ClearArgs {
 /// Forgets a site or a URL.
 ///
 /// # Errors
-/// Returns an error if the argument is not a site or URL, or Postgres cannot be reached.
+/// Returns an error if the argument is not a site or a URL, or if Postgres is unreachable.
 pub(super) async fn forget(args: ForgetArgs) -> CliResult {
     let ForgetArgs { database, what: What { site, url }, json } = args;
     let name;
@@ -83,7 +80,6 @@ pub(super) async fn forget(args: ForgetArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// Returns a site's canonical name.
 fn name_of_site(text: &str) -> Result<String, CliError> {
     let wrong = |why: String| CliError::usage(format!("--site {text}: {why}"));
     let url = CanonicalUrl::parse(&format!("https://{text}/"), &ParameterList::default());
@@ -107,7 +103,7 @@ fn name_of_site(text: &str) -> Result<String, CliError> {
 /// Removes forgotten captures from the archives.
 ///
 /// # Errors
-/// Returns an error if Postgres or a store cannot be reached, or some archives were not cleared.
+/// Returns an error if Postgres or a store is unreachable, or if some archives were not cleared.
 pub(super) async fn gc(args: ClearArgs) -> CliResult {
     let coordinator = database::connect(&args.database).await?;
     if crawl_gc::clear(&coordinator, args.dry_run, &StandardStreams).await? {

@@ -1,4 +1,4 @@
-//! Implements `crawl list` and `crawl hosts`: tables, or one JSON object per line.
+//! `crawl list` and `crawl hosts`: tables, or one JSON object per line.
 
 use chrono::{DateTime, Utc};
 use clap::{Args, value_parser};
@@ -14,10 +14,9 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Maximum value of `--limit`. Postgres sorts the hosts.
+/// Maximum value of `--limit`. Postgres sorts this many hosts.
 const MAX_HOSTS: i64 = 10_000;
 
-/// Options for `crawl hosts`.
 #[derive(Debug, Args)]
 pub(super) struct HostsArgs {
     #[command(flatten)]
@@ -34,7 +33,7 @@ pub(super) struct HostsArgs {
 /// Lists all crawls.
 ///
 /// # Errors
-/// Returns an error if Postgres cannot be reached.
+/// Returns an error if Postgres is unreachable.
 pub(super) async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
     let coordinator = database::connect(args).await?;
     for crawl in coordinator.crawl_status(None).await? {
@@ -64,11 +63,11 @@ pub(super) async fn list(args: &DatabaseArgs, as_json: bool) -> CliResult {
 /// Shows the hosts with pending URLs.
 ///
 /// # Errors
-/// Returns an error if Postgres cannot be reached, or there is no such crawl.
+/// Returns an error if Postgres is unreachable, or if there is no such crawl.
 pub(super) async fn hosts(args: HostsArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
     let found = coordinator.crawl_hosts(crawl.id, args.limit).await?;
-    // A newer program's settings may be unreadable for this one.
+    // Another version's settings may be unreadable for this program.
     let settings = coordinator.crawl_settings(crawl.crawl).await?.unwrap_or_default();
     let settings: CrawlSettings = serde_json::from_value(settings).unwrap_or_default();
     let delays = settings.delays();
@@ -103,7 +102,6 @@ pub(super) async fn hosts(args: HostsArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// Returns a line for each paused origin of a host: since when, until when and why.
 fn paused_origins(host: &CrawlHost, now: DateTime<Utc>) -> Vec<String> {
     let origins = host.origins.iter().filter_map(Value::as_array).flatten();
     let lines = origins.filter_map(|origin| {
@@ -124,7 +122,7 @@ fn paused_origins(host: &CrawlHost, now: DateTime<Utc>) -> Vec<String> {
     lines.collect()
 }
 
-/// Returns a host's delay in milliseconds, as for a host that is not the operator's own.
+/// Returns a host's delay in milliseconds, assuming that it is not in a worker's `--own`.
 fn delay_of(host: &CrawlHost, delays: &DelaySettings) -> u128 {
     let saved = SavedDelay {
         delay_ms: host.delay_ms.unsigned_abs(),

@@ -1,4 +1,4 @@
-//! The options that distinguish one crawl from another.
+//! The options that are frozen with a crawl.
 
 use std::time::Duration;
 
@@ -139,9 +139,9 @@ pub(super) struct CrawlOptionArgs {
 }
 
 impl CrawlOptionArgs {
-    /// Returns the settings that are frozen with the crawl, without checking them.
+    /// Returns the crawl's settings, without checking them.
     pub(super) fn settings(&self) -> CrawlSettings {
-        // Name every option, so that the compiler reports one that is not passed on.
+        // Name every option, so that the compiler reports a forgotten one.
         let Self {
             scope,
             depth,
@@ -160,12 +160,11 @@ impl CrawlOptionArgs {
             max_delay,
             sitemaps,
             nofollow,
-            // The caller freezes the filters, because this needs the database.
+            // The caller sets filters and again, because this needs the database.
             filters: _,
             search,
             duration,
             max_store,
-            // The caller looks up the crawl in the database.
             again: _,
             store_again_after,
             duplicates,

@@ -10,7 +10,7 @@ use crate::{
     commands::{one_crawl, stdout},
 };
 
-/// Maximum attempts, if other commands change the patterns at the same time.
+/// Maximum attempts while other commands change the patterns, too.
 const TRIES: u32 = 5;
 
 /// Patterns that are added and removed.
@@ -33,17 +33,15 @@ pub(super) struct PatternChangeArgs {
 }
 
 impl PatternChangeArgs {
-    /// Clap's IDs for the pattern options.
     pub(super) const NAMES: [&str; 4] = ["include", "exclude", "drop_include", "drop_exclude"];
 
-    /// Returns whether no option is given.
     pub(super) fn is_empty(&self) -> bool {
         let Self { include, exclude, drop_include, drop_exclude } = self;
         [include, exclude, drop_include, drop_exclude].iter().all(|patterns| patterns.is_empty())
     }
 
-    /// Checks the given patterns before the crawl's own are added, so that the position in an error
-    /// counts only the given ones.
+    /// Checks the given patterns without the crawl's own, so that the position in an error counts
+    /// only the given ones.
     ///
     /// # Errors
     /// Returns an error if a pattern is invalid.
@@ -55,7 +53,7 @@ impl PatternChangeArgs {
     /// Changes a crawl's patterns.
     ///
     /// # Errors
-    /// Returns an error if the crawl cannot have these patterns.
+    /// Returns an error if the crawl cannot have these patterns, or if Postgres is unreachable.
     pub(super) async fn apply(
         &self,
         coordinator: &Coordinator,
@@ -101,7 +99,6 @@ fn check(settings: &CrawlSettings) -> Result<(), CliError> {
     settings.check().map_err(|error| CliError::usage(error.to_string()))
 }
 
-/// Removes patterns from a list, and adds others that are not in it yet.
 fn change(
     option: &str,
     list: &mut Vec<String>,

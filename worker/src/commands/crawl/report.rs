@@ -1,4 +1,4 @@
-//! Implements `crawl report`: the results for a crawl's URLs, as tables or as CSV.
+//! `crawl report`: the results for a crawl's URLs, as tables or as CSV.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -21,10 +21,8 @@ use crate::{
 const MAX_LINES: usize = 40;
 /// Width of a name, so that a line has 79 columns.
 const NAME_COLUMNS: usize = 39;
-/// Column in which a host's reasons start.
 const REASONS_COLUMN: usize = 22;
 
-/// Options for `crawl report`.
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
     #[command(flatten)]
@@ -37,7 +35,7 @@ pub(super) struct ReportArgs {
 /// Shows the results for a crawl's URLs.
 ///
 /// # Errors
-/// Returns an error if Postgres cannot be reached, or there is no such crawl.
+/// Returns an error if Postgres is unreachable, or if there is no such crawl.
 pub(super) async fn report(args: ReportArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
     let status = one_crawl::status_of(&coordinator, &crawl).await?;
@@ -59,7 +57,6 @@ pub(super) async fn report(args: ReportArgs) -> CliResult {
     Ok(Exit::Done)
 }
 
-/// Returns a report's tables except the hosts' table, each with its name and rows.
 fn tables(report: &CrawlReport) -> [(&'static str, Vec<(&str, Endings)>); 5] {
     [
         ("outcome", by_amount(&report.outcomes)),
@@ -74,21 +71,19 @@ fn rows_of(names: &BTreeMap<String, Endings>) -> Vec<(&str, Endings)> {
     names.iter().map(|(name, endings)| (name.as_str(), *endings)).collect()
 }
 
-/// Returns a table's rows, most frequent first.
 fn by_amount(names: &BTreeMap<String, Endings>) -> Vec<(&str, Endings)> {
     let mut rows = rows_of(names);
     rows.sort_by_key(|(_, endings)| std::cmp::Reverse(endings.total()));
     rows
 }
 
-/// Returns a table's rows in numerical order. Rows without a number are last.
+/// Returns a table's rows in numerical order, and rows without a number last.
 fn by_number(names: &BTreeMap<String, Endings>) -> Vec<(&str, Endings)> {
     let mut rows = rows_of(names);
     rows.sort_by_key(|(name, _)| name.parse().unwrap_or(u32::MAX));
     rows
 }
 
-/// Formats the whole report as lines for a terminal of `columns`.
 fn picture(status: &CrawlStatus, report: &CrawlReport, columns: usize) -> Vec<String> {
     let mut lines = wrapped("", 0, &format!("{}: {}", status.name, known(status)), columns);
     for (by, rows) in tables(report) {
@@ -123,7 +118,6 @@ fn picture(status: &CrawlStatus, report: &CrawlReport, columns: usize) -> Vec<St
     lines
 }
 
-/// Formats a table's row: a name, and four numbers in columns. A long name gets its own line.
 fn table_lines(name: &str, numbers: [String; 4]) -> Vec<String> {
     let [captured, failed, refused, left] = numbers;
     let (before, name) = match width(name) > NAME_COLUMNS {
@@ -134,15 +128,14 @@ fn table_lines(name: &str, numbers: [String; 4]) -> Vec<String> {
     before.into_iter().chain([line]).collect()
 }
 
-/// Formats outcomes, such as `timeout 12 + tls 3`.
+/// Formats outcomes such as `timeout 12 + tls 3`.
 fn reasons(outcomes: &[(String, u64)]) -> String {
     let texts: Vec<String> =
         outcomes.iter().map(|(outcome, amount)| format!("{outcome} {amount}")).collect();
     texts.join(" + ")
 }
 
-/// Formats the whole report as CSV (RFC 4180), with a header. Values are our names, hostnames and
-/// MIME types, so none is a spreadsheet formula.
+/// Formats the whole report as CSV (RFC 4180).
 fn csv(report: &CrawlReport) -> String {
     let mut text = "by,value,captured,failed,refused,left,reasons\n".to_owned();
     for (by, rows) in tables(report) {
@@ -162,7 +155,6 @@ fn csv_line(text: &mut String, (by, name): (&str, &str), endings: &Endings, reas
     writeln!(text, "{by},{name},{captured},{failed},{refused},{left},{reasons}").ok();
 }
 
-/// Returns a value for a CSV line, quoted if necessary.
 fn quoted(value: &str) -> String {
     match value.contains(['"', ',', '\r', '\n']) {
         true => format!("\"{}\"", value.replace('"', "\"\"")),

@@ -1,4 +1,4 @@
-//! Implements `crawl robots`: overrides that the operator's crawls obey in addition to robots.txt.
+//! `crawl robots`: overrides that the operator's crawls obey in addition to robots.txt.
 
 use std::time::Duration;
 
@@ -17,7 +17,6 @@ use crate::{
     options::{DatabaseArgs, parse_time},
 };
 
-/// Options for `crawl robots`.
 #[derive(Debug, Args)]
 pub(super) struct RobotsOverrideArgs {
     #[command(subcommand)]
@@ -66,7 +65,7 @@ struct AddArgs {
 /// Adds, lists or removes overrides.
 ///
 /// # Errors
-/// Returns an error if a value is invalid, Postgres rejects it, or there is no such ID.
+/// Returns an error if a value is invalid, if Postgres rejects it, or if there is no such override.
 pub(super) async fn run(args: RobotsOverrideArgs) -> CliResult {
     match args.command {
         RobotsCommand::Add(args) => add(args).await?,

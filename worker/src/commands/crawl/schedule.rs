@@ -1,4 +1,4 @@
-//! Implements `crawl schedule`: the operator's schedules, which start crawls regularly.
+//! `crawl schedule`: the operator's schedules, which start crawls regularly.
 
 use std::time::Duration;
 
@@ -24,10 +24,9 @@ use crate::{
 const MIN_PERIOD_SECONDS: i32 = 60;
 /// Maximum period in seconds, as in Postgres.
 const MAX_PERIOD_SECONDS: i32 = 31_536_000;
-/// Maximum name length, as in its column.
+/// Maximum length of a name, as in its column.
 const MAX_NAME_CHARACTERS: usize = 100;
 
-/// Options for `crawl schedule`.
 #[derive(Debug, Args)]
 pub(super) struct ScheduleArgs {
     #[command(subcommand)]
@@ -97,7 +96,6 @@ struct AddArgs {
     options: CrawlOptionArgs,
 }
 
-/// Parses a name that fits into its column.
 fn parse_name(text: &str) -> Result<String, String> {
     match text.chars().count() {
         1..=MAX_NAME_CHARACTERS => Ok(text.to_owned()),
@@ -129,8 +127,8 @@ impl AddArgs {
 /// Adds, lists or removes schedules.
 ///
 /// # Errors
-/// Returns an error if an option is invalid, Postgres or a store rejects something, or there is no
-/// such schedule.
+/// Returns an error if an option is invalid, if Postgres or a store rejects something, or if there
+/// is no such schedule.
 pub(super) async fn run(args: ScheduleArgs) -> CliResult {
     match args.command {
         ScheduleCommand::Add(args) => add(*args).await?,

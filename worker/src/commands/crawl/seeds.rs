@@ -1,8 +1,5 @@
-//! Reads seeds from the command line: first the arguments, then lines in a file or on standard
-//! input.
-//!
-//! Invariant: a rejected seed is reported on standard error with its position and the reason, and
-//! reading continues. This does not depend on how seeds are used.
+//! Reads seeds from arguments, a file, standard input or an earlier crawl. Rejected seeds are
+//! reported on standard error and skipped.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +18,6 @@ use everytab_frontier::{ParameterList, SuffixList};
 
 use crate::cli_error::CliError;
 
-/// Where seeds come from.
 #[derive(Debug, Args)]
 pub(super) struct SeedArgs {
     /// URLs, or hostnames such as example.com. A hostname is fetched with https://, or with http://
@@ -35,33 +31,29 @@ pub(super) struct SeedArgs {
 }
 
 impl SeedArgs {
-    /// Returns whether no seed is given.
     pub(super) fn is_empty(&self) -> bool {
         self.urls.is_empty() && self.seeds.is_none()
     }
 }
 
-/// Maximum number of URLs that one database call returns from an earlier crawl.
+/// Maximum number of URLs per database call.
 const SEEDS_PER_CALL: i32 = 10_000;
 
-/// An iterator over seeds.
 pub(super) struct Seeds<'a> {
     parameters: &'a ParameterList,
     urls: VecDeque<String>,
     lines: Option<SeedReader<'a, Box<dyn BufRead>>>,
-    /// The file's name.
     name: String,
-    /// Ports that the seeds may name.
+    /// The ports that seeds may use.
     pub(super) ports: SeedPorts,
-    /// Number of rejected seeds so far.
     pub(super) refused: u64,
 }
 
 impl<'a> Seeds<'a> {
-    /// Opens the file.
+    /// Opens the given file.
     ///
     /// # Errors
-    /// Returns an error if it cannot be opened, or neither a file nor a URL is given.
+    /// Returns an error if the file cannot be opened, or if there is neither a file nor a URL.
     pub(super) fn open(args: SeedArgs, parameters: &'a ParameterList) -> Result<Self, CliError> {
         if args.is_empty() {
             return Err(CliError::usage("no seeds: give URLs, or --seeds FILE (- reads a pipe)"));
@@ -84,10 +76,11 @@ impl<'a> Seeds<'a> {
         Ok(Self { parameters, urls: urls.into(), lines, name, ports, refused: 0 })
     }
 
-    /// Reads an earlier crawl's seeds into a temporary file.
+    /// Writes the seeds that an earlier crawl fetched to a temporary file, and reads them from
+    /// there.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached, or the file cannot be written.
+    /// Returns an error if Postgres is unreachable, or if the file cannot be written.
     pub(super) async fn of_crawl(
         coordinator: &Coordinator,
         crawl: i32,
@@ -106,10 +99,10 @@ impl<'a> Seeds<'a> {
         Self::of_lines(file, parameters)
     }
 
-    /// Reads a crawl's failed URLs into a temporary file. `None` if there are none.
+    /// Like [`Self::of_crawl`], for the URLs that failed. `None` if there are none.
     ///
     /// # Errors
-    /// Returns an error if Postgres cannot be reached, or the file cannot be written.
+    /// Returns the same errors as [`Self::of_crawl`].
     pub(super) async fn of_failed(
         coordinator: &Coordinator,
         crawl: i32,
@@ -129,7 +122,6 @@ impl<'a> Seeds<'a> {
         if has_some { Self::of_lines(file, parameters).map(Some) } else { Ok(None) }
     }
 
-    /// Creates a reader for a temporary file with an earlier crawl's URLs.
     fn of_lines(file: BufWriter<File>, parameters: &'a ParameterList) -> Result<Self, CliError> {
         let lines = Some(SeedReader::new(read_again(file)?, parameters));
         let name = "the earlier crawl".to_owned();
@@ -137,7 +129,7 @@ impl<'a> Seeds<'a> {
         Ok(Self { parameters, urls: VecDeque::new(), lines, name, ports, refused: 0 })
     }
 
-    /// Returns the next valid seed, and reports rejected ones on standard error. `None` at the end.
+    /// Returns the next valid seed. `None` at the end.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
@@ -168,7 +160,6 @@ impl<'a> Seeds<'a> {
         Ok(None)
     }
 
-    /// Returns the seed if its port is allowed.
     fn with_port(&mut self, seed: Result<Seed, SeedError>) -> Result<Seed, SeedError> {
         seed.and_then(|seed| self.ports.check(&seed).map(|()| seed))
     }
@@ -187,11 +178,11 @@ impl<'a> Seeds<'a> {
         Ok(true)
     }
 
-    /// Reads all seeds and returns their sites' hashes, because the crawl's settings must contain
-    /// these before it starts. The seeds are then read again from a temporary file.
+    /// Returns the site hashes of all remaining seeds, because a crawl's settings must contain them
+    /// before it starts. Afterwards, the seeds are read from a temporary file.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be read or written, or there are too many sites.
+    /// Returns an error if a file cannot be read or written, or if there are too many sites.
     pub(super) fn sites(&mut self, suffixes: &SuffixList) -> Result<Vec<u64>, CliError> {
         let mut sites = SeedSites::new(suffixes);
         let mut file = BufWriter::new(tempfile::tempfile().map_err(not_written)?);
@@ -213,7 +204,6 @@ fn not_written(error: io::Error) -> CliError {
     CliError::new(format!("a temporary file for the seeds: {error}"))
 }
 
-/// Returns a reader that starts at the beginning of the file.
 fn read_again(file: BufWriter<File>) -> Result<Box<dyn BufRead>, CliError> {
     let mut file = file.into_inner().map_err(|error| not_written(error.into_error()))?;
     file.rewind().map_err(not_written)?;

@@ -1,4 +1,4 @@
-//! Implements `crawl set`: changes a crawl's limits, rates and patterns.
+//! `crawl set`: changes a crawl's limits, rates and patterns.
 
 use std::str::FromStr;
 
@@ -13,7 +13,6 @@ use crate::{
     options::{DatabaseArgs, parse_bytes, parse_time, whole_seconds},
 };
 
-/// Options for `crawl set`.
 #[derive(Debug, Args)]
 pub(super) struct SetArgs {
     #[command(flatten)]
@@ -34,22 +33,18 @@ pub(super) struct SetArgs {
 
 /// Maximum rate, as in Postgres.
 const MAX_RATE: f64 = 100_000.0;
-/// Maximum value of min-delay in milliseconds, as in Postgres.
+/// Maximum of min-delay in milliseconds, as in Postgres.
 const MAX_MIN_DELAY_MS: u128 = 3_600_000;
 
-/// A change to a running crawl, with its argument on the command line.
 #[derive(Debug, Clone, PartialEq)]
 struct Setting {
     change: Change,
     text: String,
 }
 
-/// What a change affects.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Change {
-    /// When the crawl ends.
     End(CrawlChange),
-    /// How fast it sends requests.
     Rate(RateChange),
 }
 
@@ -107,10 +102,10 @@ impl FromStr for Setting {
     }
 }
 
-/// Changes the patterns, and then one setting after another.
+/// Changes the patterns, and then each setting.
 ///
 /// # Errors
-/// Returns an error for the first change that the crawl cannot have. Earlier ones remain.
+/// Returns an error for the first change that the crawl rejects. Earlier changes remain.
 pub(super) async fn set(args: SetArgs) -> CliResult {
     args.patterns.check()?;
     let (coordinator, crawl) = one_crawl::find(&args.database, Some(&args.crawl)).await?;

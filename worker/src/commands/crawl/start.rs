@@ -1,4 +1,4 @@
-//! Implements `crawl start` and `crawl add`: adds seeds as links in a crawl.
+//! `crawl start` and `crawl add`: start a crawl with seeds, and add seeds to an open crawl.
 
 use chrono::Utc;
 use clap::{Args, ValueEnum};
@@ -24,7 +24,6 @@ use crate::{
     options::DatabaseArgs,
 };
 
-/// Options for `crawl start`.
 #[derive(Debug, Args)]
 pub(super) struct StartArgs {
     #[command(flatten)]
@@ -50,14 +49,12 @@ pub(super) struct StartArgs {
     options: CrawlOptionArgs,
 }
 
-/// Which URLs of an earlier crawl are seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Only {
     /// URLs that failed.
     Failed,
 }
 
-/// Options for `crawl add`.
 #[derive(Debug, Args)]
 pub(super) struct AddArgs {
     #[command(flatten)]
@@ -82,8 +79,8 @@ pub(super) struct AddArgs {
 /// Starts a crawl.
 ///
 /// # Errors
-/// Returns an error if an option is out of bounds, Postgres or a store rejects something, the seeds
-/// cannot be read, or none of them is usable.
+/// Returns an error if an option is invalid, if Postgres or a store rejects something, or if no
+/// seed is valid.
 pub(super) async fn start(args: StartArgs) -> CliResult {
     let mut settings = args.options.settings();
     let earlier = match &args.options.again {
@@ -165,7 +162,6 @@ pub(super) async fn ended_crawl(
     Err(CliError::new(format!("--again: crawl {name} is {state}; {what}")))
 }
 
-/// Returns an earlier crawl's failed URLs.
 async fn failed_seeds<'a>(
     (coordinator, earlier): &(Coordinator, CrawlStatus),
     parameters: &'a ParameterList,
@@ -179,7 +175,7 @@ async fn failed_seeds<'a>(
     Ok(seeds)
 }
 
-/// Allows all ports for seeds, and also the ports that the earlier crawl's seeds named.
+/// Allows every port for seeds, and records the ports that the earlier crawl's seeds named.
 async fn ports_of(coordinator: &Coordinator, earlier: &CrawlStatus) -> Result<SeedPorts, CliError> {
     let CrawlStatus { crawl, name, .. } = earlier;
     let before = one_crawl::settings_of(coordinator, (*crawl, name)).await?;
@@ -187,8 +183,7 @@ async fn ports_of(coordinator: &Coordinator, earlier: &CrawlStatus) -> Result<Se
     Ok(SeedPorts::Any(named.collect()))
 }
 
-/// Returns the given seeds. If none are given, returns the seeds that the repeated crawl had
-/// processed.
+/// Returns the given seeds, or otherwise the seeds that the repeated crawl fetched.
 pub(super) async fn seeds_of<'a>(
     given: SeedArgs,
     earlier: Option<&(Coordinator, CrawlStatus)>,
@@ -210,7 +205,7 @@ pub(super) async fn seeds_of<'a>(
     Ok(seeds)
 }
 
-/// Returns these filters' current versions, with their lists' newest versions.
+/// Returns the current versions of filters and of the lists in them.
 pub(super) async fn frozen_filters(
     coordinator: &Coordinator,
     names: &[String],
@@ -229,7 +224,6 @@ pub(super) async fn frozen_filters(
     })
 }
 
-/// Adds a batch of seeds and all following batches. Returns the number of seeds.
 async fn add_all(
     coordinator: &Coordinator,
     crawl: i32,
@@ -262,8 +256,7 @@ async fn create(
     Ok((number, crawl))
 }
 
-/// Cancels a crawl to which not all seeds could be added, because otherwise it would wait for them
-/// forever.
+/// Cancels a crawl that lacks seeds, because it would wait for them forever.
 async fn give_up(coordinator: &Coordinator, crawl: &NewCrawl, error: CliError) -> CliError {
     let (id, message) = (crawl.id, error.message);
     match coordinator.move_crawl(id, CrawlVerb::Cancel).await {
@@ -274,8 +267,7 @@ async fn give_up(coordinator: &Coordinator, crawl: &NewCrawl, error: CliError) -
     }
 }
 
-/// Returns a crawl's store. If there are several stores, or a store for requisites, adds them to
-/// the settings and returns the first.
+/// Returns a crawl's store. Several stores, and the one for requisites, are added to the settings.
 pub(super) fn stores(
     to: Vec<String>,
     media_to: Option<String>,
@@ -297,8 +289,8 @@ pub(super) fn stores(
     Ok(first.unwrap_or_default())
 }
 
-/// Checks a store, so that a missing bucket or wrong credentials are found before the first page
-/// needs it.
+/// Lists a name in a store, so that a missing bucket or wrong credentials are found before the
+/// first page.
 pub(super) async fn check_store(url: &str) -> Result<(), CliError> {
     let store = everytab_storage::open(url, &StoreSettings::default()).await?;
     if let Some(found) = store.list("collinfo.json").next().await {
@@ -310,8 +302,7 @@ pub(super) async fn check_store(url: &str) -> Result<(), CliError> {
 /// Adds seeds to a crawl.
 ///
 /// # Errors
-/// Returns an error if the crawl has ended, Postgres rejects something, the seeds cannot be read,
-/// or none is usable.
+/// Returns an error if the crawl has ended, if Postgres rejects something, or if no seed is valid.
 pub(super) async fn add(args: AddArgs) -> CliResult {
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
     let mut seeds = Seeds::open(args.seeds, &parameters)?;
@@ -323,7 +314,8 @@ pub(super) async fn add(args: AddArgs) -> CliResult {
     loop {
         let has_more = seeds.fill(&mut batch)?;
         let amount = batch.len() as u64;
-        // Do not end the seeding phase here. It is already over, or another command ends it.
+        // The last argument is false, because only the command that started the crawl ends its
+        // seeding phase.
         if amount > 0 && !coordinator.add_links(crawl.crawl, &batch.take(), false).await? {
             return Err(match added {
                 0 => one_crawl::has_ended(&crawl),

@@ -1,4 +1,4 @@
-//! Implements `crawl status`: shows a crawl's status, once or until it ends.
+//! `crawl status`: shows a crawl's status, once or until it ends.
 
 use std::{
     collections::VecDeque,
@@ -23,15 +23,13 @@ use crate::{
     telemetry,
 };
 
-/// Column in which a line's text starts: the longest label, `links refused`, and a space.
+/// Column in which a line's text starts, after the longest label and a space.
 const TEXT_COLUMN: usize = 14;
 
-/// Period over which pages are counted for the rate. Workers record captures every ten to thirty
-/// seconds, so the count in a shorter period would be zero, or include all captures of half a
-/// minute.
+/// Period in which pages are counted for the rate. In a shorter one the rate would jump, because
+/// workers record captures in batches.
 const RATE_WINDOW: Duration = Duration::from_secs(60);
 
-/// Options for `crawl status`.
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
     #[command(flatten)]
@@ -43,7 +41,7 @@ pub(super) struct StatusArgs {
     #[arg(long, env = "EVERYTAB_JSON")]
     json: bool,
     /// Serve the status as Prometheus metrics at http://ADDR/metrics
-    // EVERYTAB_METRICS is the address of this host's worker.
+    // No environment variable, because EVERYTAB_METRICS is the address of this host's worker.
     #[arg(long, value_name = "ADDR:PORT", requires = "watch")]
     pub(super) metrics: Option<SocketAddr>,
 }
@@ -51,7 +49,7 @@ pub(super) struct StatusArgs {
 /// Shows a crawl.
 ///
 /// # Errors
-/// Returns an error if Postgres cannot be reached, or there is no such crawl.
+/// Returns an error if Postgres is unreachable, or if there is no such crawl.
 pub(super) async fn status(args: StatusArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
     if let Some(address) = args.metrics {
@@ -73,16 +71,14 @@ pub(super) async fn status(args: StatusArgs) -> CliResult {
     }
 }
 
-/// A crawl's speed, and the speed that politeness allows.
 struct Pace {
     /// Pages per second, from [`rate_of`].
     rate: Option<f64>,
-    /// `None` if the crawl has ended.
+    /// The speed that politeness allows. `None` if the crawl has ended.
     allowed: Option<CrawlPace>,
 }
 
-/// Returns the pages per second since the first sample within [`RATE_WINDOW`]. `None` for the first
-/// sample.
+/// Returns the pages per second in [`RATE_WINDOW`]. `None` for the first sample.
 fn rate_of(looks: &mut VecDeque<(Instant, i64)>, now: (Instant, i64)) -> Option<f64> {
     while looks.len() > 1 && looks.get(1).is_some_and(|(at, _)| now.0 - *at >= RATE_WINDOW) {
         looks.pop_front();
@@ -95,12 +91,11 @@ fn rate_of(looks: &mut VecDeque<(Instant, i64)>, now: (Instant, i64)) -> Option<
     rate
 }
 
-/// Prints a status. Returns false if the reader has closed the pipe.
 fn show(status: &CrawlStatus, pace: &Pace, args: &StatusArgs) -> Result<bool, CliError> {
     if args.json {
         let mut document = serde_json::to_value(status)?;
         if let Value::Object(fields) = &mut document {
-            // Omit the site hashes for scope `list`, because they would take megabytes.
+            // These site hashes would take megabytes.
             if let Some(Value::Object(settings)) = fields.get_mut("settings") {
                 settings.remove("list_sites");
             }
@@ -120,7 +115,7 @@ fn show(status: &CrawlStatus, pace: &Pace, args: &StatusArgs) -> Result<bool, Cl
     }
 }
 
-/// Formats the state: `running, takes seeds`, `ended (limit)` or `paused (quota_pages)`.
+/// Formats the state, such as `running, takes seeds` or `paused (quota_pages)`.
 fn state(status: &CrawlStatus) -> String {
     let CrawlStatus { state, ended_by, paused_by, seeding, .. } = status;
     match ended_by.as_ref().or(paused_by.as_ref().filter(|why| *why != "operator")) {
@@ -130,7 +125,6 @@ fn state(status: &CrawlStatus) -> String {
     }
 }
 
-/// Formats a crawl's state and counters in one line.
 pub(super) fn known(status: &CrawlStatus) -> String {
     let CrawlStatus { known, pending, captured, failed, .. } = status;
     let (refused, left) = (sum(&status.refused), sum(&status.left));
@@ -141,7 +135,6 @@ pub(super) fn known(status: &CrawlStatus) -> String {
     )
 }
 
-/// Formats one line for a log.
 fn line(status: &CrawlStatus, pace: &Pace) -> String {
     let rate = pace.rate.map(|rate| format!(", {rate:.1} pages/s")).unwrap_or_default();
     let allowed = pace.allowed.as_ref().map(|pace| format!(" of {} allowed", allowed(pace)));
@@ -150,8 +143,8 @@ fn line(status: &CrawlStatus, pace: &Pace) -> String {
     format!("{}{rate}{allowed}{}", known(status), left.unwrap_or_default())
 }
 
-/// Returns the minimum seconds until all known URLs are fetched. This is the maximum of three
-/// times: for the slowest host's delays, at the crawl's rate limit, and at its current speed.
+/// Estimates the seconds until all pending URLs are fetched or the page limit is reached: the
+/// longest of the times that the slowest host's delays, the rate limit and the current speed need.
 /// `None` if the crawl is not running, or if none of these is known.
 fn seconds_left(status: &CrawlStatus, pace: &Pace) -> Option<f64> {
     let pages = status
@@ -161,8 +154,7 @@ fn seconds_left(status: &CrawlStatus, pace: &Pace) -> Option<f64> {
         return None;
     }
     let allowed = pace.allowed.as_ref();
-    // If the page limit leaves fewer pages than are pending, the slowest host need not be fetched
-    // completely.
+    // If the page limit ends the crawl earlier, the slowest host may not be fetched completely.
     let is_whole = pages == status.pending;
     let by_delays = allowed.filter(|_| is_whole).and_then(|pace| pace.seconds_left);
     let speeds = [pace.rate, allowed.and_then(|pace| pace.rate)].into_iter().flatten();
@@ -170,7 +162,6 @@ fn seconds_left(status: &CrawlStatus, pace: &Pace) -> Option<f64> {
     by_speed.chain(by_delays).reduce(f64::max)
 }
 
-/// Formats the remaining time, and the slowest host if its delays are the cause.
 fn time_left(status: &CrawlStatus, pace: &Pace) -> Option<String> {
     let left = seconds_left(status, pace)?;
     let allowed = pace.allowed.as_ref();
@@ -183,7 +174,6 @@ fn time_left(status: &CrawlStatus, pace: &Pace) -> Option<String> {
     Some(format!("{least}{} {why}, if no more is found", short_time(left)))
 }
 
-/// Formats the whole status as lines for a terminal of `columns`.
 fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
     let CrawlStatus { known, pending, captured, failed, .. } = status;
     let time = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M:%S").to_string();
@@ -207,7 +197,6 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
             sum(&status.left)
         ),
     ));
-    // An ended crawl reads no more links.
     let unread = match status.state.as_str() {
         "ended" => String::new(),
         _ => format!(", {} links not read yet", (status.seeds + status.sent - status.read).max(0)),
@@ -249,7 +238,7 @@ fn picture(status: &CrawlStatus, pace: &Pace, columns: usize) -> Vec<String> {
     rows.into_iter().flat_map(|(label, text)| wrapped(label, TEXT_COLUMN, &text, columns)).collect()
 }
 
-/// Formats the patterns' version. `None` if they have never changed.
+/// Describes the patterns' version. `None` if they never changed.
 fn patterns(status: &CrawlStatus) -> Option<String> {
     let newest = status.patterns.as_ref()?.as_array()?.last()?;
     let number = |name: &str| newest.get(name).and_then(Value::as_array).map(Vec::len);
@@ -263,25 +252,25 @@ fn patterns(status: &CrawlStatus) -> Option<String> {
     ))
 }
 
-/// Describes the state of a crawl's indexes. `None` if there is nothing to report.
+/// Describes a crawl's indexes. `None` if there is nothing to report.
 fn about_indexes(word: &str) -> Option<&'static str> {
     match word {
-        "written" => Some("written; `scan start --from-crawl` makes tabs of it"),
+        "written" => Some("written; `scan start --from-crawl` turns the crawl into tabs"),
         "pending" => Some("being written by workers of --role crawl or all"),
-        "incomplete" => Some("incomplete: jobs were discarded; `crawl index` does them again"),
-        "none" => Some("none; `crawl index` has them written"),
-        "cancelled" => Some("cancelled; `crawl index` has them written"),
+        "incomplete" => Some("incomplete: jobs were discarded; `crawl index` runs them again"),
+        "none" => Some("none; `crawl index` starts the jobs that write them"),
+        "cancelled" => Some("cancelled; `crawl index` starts the jobs that write them"),
         _ => None,
     }
 }
 
-/// Formats a pace: `7.5`, or `at least 7.5` if not all hosts were counted.
+/// Formats a pace such as `7.5`, or `at least 7.5` if not all hosts were counted.
 fn allowed(pace: &CrawlPace) -> String {
     let least = if pace.is_least { "at least " } else { "" };
     format!("{least}{:.1}", pace.pages_per_second)
 }
 
-/// Formats bytes in the largest unit that fits at least once, with one decimal.
+/// Formats bytes in the largest unit that fits, with one decimal.
 fn stored(bytes: i64) -> String {
     let bytes = bytes.unsigned_abs();
     let unit = [1_u64 << 40, 1 << 30, 1 << 20, 1 << 10].into_iter().find(|unit| bytes >= *unit);
@@ -294,12 +283,11 @@ fn stored(bytes: i64) -> String {
     }
 }
 
-/// Returns the sum over all reasons.
 fn sum(reasons: &Value) -> i64 {
     counts(reasons).iter().map(|(_, count)| count).sum()
 }
 
-/// Formats reasons as `robots 12 + too_long 3`, most frequent first. `None` if there are none.
+/// Formats reasons such as `robots 12 + too_long 3`, most frequent first. `None` if there are none.
 fn by_reason(reasons: &Value) -> Option<String> {
     let mut counts = counts(reasons);
     counts.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));

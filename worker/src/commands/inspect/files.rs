@@ -4,15 +4,15 @@ use std::{fs::File, io::Read, path::Path};
 
 use flate2::read::MultiGzDecoder;
 
-/// Size limit for a file that is read into memory, such as a WARC file.
+/// Limit for a file in memory, such as a WARC file.
 pub(super) const MAX_FILE_BYTES: u64 = 4 << 30;
-/// Size limit for a page or an icon, after decompression.
+/// Limit for a page or an icon, before and after decompression.
 pub(super) const MAX_SMALL_FILE_BYTES: u64 = 256 << 20;
 
 /// Reads a whole file, up to `most` bytes.
 ///
 /// # Errors
-/// Returns one line that says why the file cannot be read.
+/// Returns a reason in one line.
 pub(super) fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let about = file.metadata().map_err(|error| error.to_string())?;
@@ -25,18 +25,17 @@ pub(super) fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     read_at_most(file, most)
 }
 
-/// Reads a file like [`read_file`], but decompresses gzip. The limit also applies to the
-/// decompressed bytes.
+/// Like [`read_file`], but decompresses gzip.
 pub(super) fn read_unpacked(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     unpacked(read_file(path, most)?, most)
 }
 
-/// Reads standard input like [`read_unpacked`].
+/// Like [`read_unpacked`], from standard input.
 pub(super) fn read_standard_input(most: u64) -> Result<Vec<u8>, String> {
     unpacked(read_at_most(std::io::stdin().lock(), most)?, most)
 }
 
-/// Reads standard input like [`read_file`].
+/// Like [`read_file`], from standard input.
 pub(super) fn read_packed_input(most: u64) -> Result<Vec<u8>, String> {
     read_at_most(std::io::stdin().lock(), most)
 }
@@ -51,7 +50,7 @@ fn unpacked(bytes: Vec<u8>, most: u64) -> Result<Vec<u8>, String> {
 
 fn read_at_most(input: impl Read, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    // The length of a pipe is unknown until it is read.
+    // A pipe's length is unknown until it is read.
     input.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
     if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
 }

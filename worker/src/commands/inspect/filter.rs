@@ -13,7 +13,6 @@ use serde_json::json;
 use super::lines::Lines;
 use crate::commands::filter::read;
 
-/// Options for `inspect filter`.
 #[derive(Debug, Args)]
 pub(super) struct FilterArgs {
     /// File with the filter as JSON; the imported lists in the filter are not checked
@@ -29,7 +28,6 @@ pub(super) struct FilterArgs {
     json: bool,
 }
 
-/// Prints the verdict for each URL, and the part of the filter that decides it.
 pub(super) fn print(args: &FilterArgs, lines: &mut Lines) -> io::Result<()> {
     let name = args.file.display().to_string();
     let compiled = read(&args.file).map_err(|error| error.message).and_then(|settings| {

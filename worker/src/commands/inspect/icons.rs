@@ -1,4 +1,4 @@
-//! `inspect icon` and `inspect url`: describes an icon and the tab icon that is made from it.
+//! `inspect icon` and `inspect url`: describe an icon and its tab icon.
 
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -18,11 +18,10 @@ use crate::{
     options::{FetchArgs, RobotsOption, parse_site_url},
 };
 
-/// Number of URLs that are fetched concurrently. A person inspects few URLs, and politeness limits
-/// the requests to each site anyway. The lines are printed in the arguments' order.
+/// URLs to fetch concurrently. A person inspects few, and politeness limits the requests to each
+/// site.
 const CONCURRENT_URLS: usize = 8;
 
-/// Options for `inspect url`.
 #[derive(Debug, Args)]
 pub(super) struct UrlArgs {
     /// URLs of icons
@@ -38,7 +37,7 @@ pub(super) struct UrlArgs {
     fetch: FetchArgs,
 }
 
-/// The line for a file that could not be read. It has the fields of [`IconReport`].
+/// The line for an unreadable file, with the fields of [`IconReport`].
 #[derive(Serialize)]
 struct Unreadable {
     file: String,
@@ -83,7 +82,6 @@ pub(super) fn print(files: &[PathBuf], lines: &mut Lines) -> io::Result<()> {
     Ok(())
 }
 
-/// The line for an icon URL: how it was fetched, and the icon.
 #[derive(Default, Serialize)]
 struct UrlLine {
     url: String,
@@ -145,8 +143,8 @@ impl UrlLine {
     }
 }
 
-/// Fetches the URLs and prints a line for each. A URL counts as failed input if it cannot be
-/// requested because of a local problem (no resolver, no route).
+/// Fetches the URLs and prints a line for each. Only a local failure, such as a missing route,
+/// counts as bad input.
 pub(super) async fn urls(args: UrlArgs) -> CliResult {
     args.fetch.warn();
     let robots = match args.robots {
@@ -164,7 +162,7 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
             Some(_) => lines.print(&line),
             None => lines.fail(&line),
         };
-        // Flush each line, because a person may be watching the output.
+        // A person may be watching the output.
         printed = printed.and_then(|()| io::Write::flush(&mut lines.out));
         if printed.is_err() {
             break;
@@ -173,7 +171,6 @@ pub(super) async fn urls(args: UrlArgs) -> CliResult {
     command_result(printed.map(|()| lines.has_failed))
 }
 
-/// Returns the requests' signer, if there is a key.
 fn signer(fetcher: &Fetcher, site_url: Option<&str>) -> Result<Option<RequestSigner>, CliError> {
     let Some(key) = fetcher.signing_key() else { return Ok(None) };
     let site_url = site_url.ok_or_else(|| {
@@ -210,8 +207,7 @@ async fn inspect_url(
     }
 }
 
-/// Adds the outcome and the icon in a body to a line. Runs on a thread that may block, because
-/// decoding may take long.
+/// Adds the icon in a body to a line. Decoding may take long, so it runs on a blocking thread.
 async fn with_body(line: UrlLine, bytes: Vec<u8>) -> UrlLine {
     let url = line.url.clone();
     let judging = tokio::task::spawn_blocking(move || {
@@ -219,7 +215,7 @@ async fn with_body(line: UrlLine, bytes: Vec<u8>) -> UrlLine {
         UrlLine { outcome: Some(outcome.as_str()), ..line.with_icon(&bytes) }
     });
     judging.await.unwrap_or_else(|error| UrlLine {
-        error: Some(format!("the decoder did not end: {error}")),
+        error: Some(format!("the decoder failed: {error}")),
         ..UrlLine::new(&url)
     })
 }

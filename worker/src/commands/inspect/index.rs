@@ -1,4 +1,4 @@
-//! `inspect index`: prints the captures in index files, as the index job selects them.
+//! `inspect index`: prints the captures that the index job would select.
 
 use std::{
     fs::File,
@@ -47,7 +47,6 @@ struct FileError {
     error: String,
 }
 
-/// The reason why reading a file's captures ends early.
 enum ReadingEnd {
     File(String),
     Stdout(io::Error),
@@ -81,7 +80,6 @@ pub(super) fn print(files: &[PathBuf], lines: &mut Lines) -> io::Result<()> {
     Ok(())
 }
 
-/// Describes the skipped captures and the rejected hostnames, by reason.
 fn reasons(counts: &IndexCounts) -> String {
     let left_out = counts.left_out().map(|(reason, count)| ("left out", reason.as_str(), count));
     let refused = counts.hostnames_refused();
@@ -90,7 +88,6 @@ fn reasons(counts: &IndexCounts) -> String {
     all.map(|(what, reason, count)| format!("; {count} {what}: {reason}")).collect()
 }
 
-/// Reads a file by row groups. Reads only the byte ranges that it needs.
 fn print_file(path: &Path, lines: &mut Lines) -> Result<IndexCounts, ReadingEnd> {
     let about = |error: io::Error| ReadingEnd::File(error.to_string());
     let file = File::open(path).map_err(about)?;
@@ -118,8 +115,7 @@ fn print_file(path: &Path, lines: &mut Lines) -> Result<IndexCounts, ReadingEnd>
     }
 }
 
-/// Reads a range. The reader has checked it against the file's size, and row groups against a
-/// limit.
+/// Reads a range. The reader has already limited its length.
 fn read_range(file: &File, range: &Range<u64>) -> io::Result<Bytes> {
     let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
     let mut bytes = vec![0; length];

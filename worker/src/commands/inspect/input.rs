@@ -1,5 +1,5 @@
-//! The input for `inspect links`, `text`, `robots` and `sitemap`: a saved file, standard input, or
-//! an address that is fetched politely.
+//! The inputs of `inspect links`, `text`, `robots` and `sitemap`: files, standard input, or URLs to
+//! fetch politely.
 
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -22,7 +22,6 @@ use crate::{
     options::FetchArgs,
 };
 
-/// Options for commands that read files or addresses.
 #[derive(Debug, Args)]
 pub(super) struct InputArgs {
     /// Files, gzipped or not, or http:// or https:// URLs; - reads standard input
@@ -35,36 +34,31 @@ pub(super) struct InputArgs {
     fetch: FetchArgs,
 }
 
-/// How to fetch an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressKind {
-    /// As a page, if robots.txt allows it.
+    /// A page, which is fetched if robots.txt allows it.
     Page,
-    /// As a robots.txt.
     Robots,
-    /// As a sitemap, if robots.txt allows it. Gzipped files are not decompressed.
+    /// A sitemap, which is fetched if robots.txt allows it. The body stays gzipped.
     Sitemap,
 }
 
-/// One input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Input {
-    /// The name as given on the command line.
     pub(super) name: String,
-    /// The address that responded, if the input was fetched.
+    /// The final URL, if the input was fetched.
     pub(super) url: Option<String>,
-    /// The response's status, if the input was fetched.
     pub(super) status: Option<u16>,
-    /// The response's header fields. Empty for a file.
+    /// The response's header fields. Only a fetched page has them.
     pub(super) headers: Vec<(String, Vec<u8>)>,
     pub(super) body: Vec<u8>,
-    /// Whether this is a robots.txt that is unavailable but may have rules. A crawl then sends no
-    /// requests.
+    /// Whether this is a robots.txt that is unavailable but may have rules, so that a crawl would
+    /// send no requests.
     pub(super) is_unavailable: bool,
 }
 
 impl InputArgs {
-    /// Returns the product token that identifies the robot to pages and robots.txt.
+    /// Returns the robot's product token, to which rules in pages and in robots.txt refer.
     pub(super) fn robot(&self) -> String {
         let default = FetchSettings::default().user_agent;
         let user_agent = self.fetch.user_agent.as_deref().unwrap_or(&default);
@@ -72,11 +66,11 @@ impl InputArgs {
         user_agent.chars().take_while(|c| is_part(*c)).collect()
     }
 
-    /// Loads the inputs one after the other and passes each to `print`. `address` maps a given
-    /// address to the URL to fetch, and `kind` says how to fetch it.
+    /// Passes the inputs to `print` in their order. `address` returns the URL to fetch for a given
+    /// one.
     ///
     /// # Errors
-    /// Returns an error if stdout cannot be written, or if an option is wrong.
+    /// Returns an error if stdout cannot be written, or if an option is invalid.
     pub(super) async fn each(
         &self,
         kind: AddressKind,
@@ -114,7 +108,6 @@ impl InputArgs {
     }
 }
 
-/// An input that could not be read.
 #[derive(Debug)]
 pub(super) struct Unread {
     pub(super) name: String,
@@ -129,7 +122,6 @@ fn is_address(name: &str) -> bool {
     has("http://") || has("https://")
 }
 
-/// Reads a file or standard input on a thread that may block.
 async fn read(name: String, kind: AddressKind) -> Result<Result<Input, String>, CliError> {
     let reading = tokio::task::spawn_blocking(move || {
         let is_unpacked = kind != AddressKind::Sitemap;
@@ -144,8 +136,7 @@ async fn read(name: String, kind: AddressKind) -> Result<Result<Input, String>, 
     Ok(reading.await?)
 }
 
-/// Fetches a page, if robots.txt allows it. A response with a 4xx status gives an input without a
-/// body.
+/// Fetches a page if robots.txt allows it. For a 4xx status, the caller reports the status.
 async fn page(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
     let fetched = match fetcher.fetch_one(url, RobotsPolicy::Obey).await {
         Ok(fetched) => fetched,
@@ -165,8 +156,7 @@ async fn page(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String>
     })
 }
 
-/// Fetches a robots.txt like a crawl. If the server responds, but a crawl would treat the file as
-/// unavailable and send no requests, this returns an input without a body.
+/// Fetches a robots.txt like a crawl. The body is empty unless the response contains rules.
 async fn robots(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
     fetch_robots(&mut client_of(fetcher), name, url).await
 }
@@ -185,7 +175,7 @@ async fn fetch(
     fetched.map_err(|failure| format!("local failure: {failure}"))
 }
 
-/// Fetches a sitemap like a crawl, after the robots.txt of its origin, which may disallow it.
+/// Fetches a sitemap like a crawl, after its origin's robots.txt.
 async fn sitemap(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, String> {
     let mut client = client_of(fetcher);
     let parsed = Url::parse(url).map_err(|error| error.to_string())?;
@@ -235,7 +225,6 @@ fn failed(outcome: Outcome) -> String {
     format!("fetching it failed with {}; save it and give the file", outcome.as_str())
 }
 
-/// Returns a response's header fields as names and values, in their order.
 fn fields(head: &[u8]) -> Vec<(String, Vec<u8>)> {
     let lines = head.split(|byte| *byte == b'\n').skip(1);
     let field = |line: &[u8]| {

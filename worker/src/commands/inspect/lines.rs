@@ -1,4 +1,4 @@
-//! The output of `inspect`: lines on stdout, mostly one JSON object each.
+//! The output of `inspect`.
 
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
@@ -17,7 +17,6 @@ pub(super) fn command_result(printed: io::Result<bool>) -> CliResult {
     }
 }
 
-/// Buffered stdout, with one line per input or per part of an input.
 pub(super) struct Lines {
     pub(super) out: BufWriter<Stdout>,
     /// Whether an input failed as a whole.
@@ -34,13 +33,12 @@ impl Lines {
         self.out.write_all(b"\n")
     }
 
-    /// Prints the line for an input that could not be read.
     pub(super) fn fail(&mut self, line: &impl Serialize) -> io::Result<()> {
         self.has_failed = true;
         self.print(line)
     }
 
-    /// Prints on stderr why an input could not be read. Used if the output is for people.
+    /// Reports bad input on stderr, for human-readable output.
     pub(super) fn complain(&mut self, input: &str, error: &str) {
         self.has_failed = true;
         eprintln!("error: {input}: {error}");

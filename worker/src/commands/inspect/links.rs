@@ -17,7 +17,6 @@ use super::{
 };
 use crate::cli_error::{CliError, CliResult};
 
-/// Options for `inspect links`.
 #[derive(Debug, Args)]
 pub(super) struct LinksArgs {
     /// URL of the pages in files
@@ -27,19 +26,17 @@ pub(super) struct LinksArgs {
     input: InputArgs,
 }
 
-/// A link's JSON line.
 #[derive(Debug, Serialize)]
 struct LinkLine<'a> {
     kind: LinkKind,
     origin: LinkOrigin,
     nofollow: bool,
     url: &'a str,
-    /// The normalized key. Null if a crawl would reject the URL.
+    /// The normalized URL. Null if a crawl would reject it.
     key: Option<&'a str>,
     error: Option<String>,
 }
 
-/// A page's JSON line, printed after its links' lines.
 #[derive(Debug, Default, Serialize)]
 struct LinksPageLine {
     page: String,
@@ -53,7 +50,7 @@ struct LinksPageLine {
 /// Prints each input's links.
 ///
 /// # Errors
-/// Returns an error if stdout cannot be written, or if an option is wrong.
+/// Returns an error if stdout cannot be written, or if an option is invalid.
 pub(super) async fn run(args: LinksArgs) -> CliResult {
     let LinksArgs { input, url } = args;
     let url = page_url(&url)?;
@@ -75,7 +72,6 @@ pub(super) async fn run(args: LinksArgs) -> CliResult {
     input.each(AddressKind::Page, same, print).await
 }
 
-/// Checks the option `--url`.
 pub(super) fn page_url(url: &str) -> Result<Url, CliError> {
     let parsed = Url::parse(url).map_err(|error| error.to_string());
     let parsed = parsed.and_then(|url| match url.scheme() {
@@ -88,7 +84,6 @@ pub(super) fn page_url(url: &str) -> Result<Url, CliError> {
 }
 
 impl Input {
-    /// Rejects an input that cannot be a page.
     pub(super) fn into_page(self) -> Result<Self, Unread> {
         let error = match self.status {
             Some(status) if status >= 400 => format!("the response has status {status}"),
@@ -147,7 +142,6 @@ fn print(
     Ok(())
 }
 
-/// Describes the skipped links, and the page's robots directives.
 fn about(found: &PageLinks) -> String {
     let LinksLeftOut { over_limit, too_long, other_scheme, unparsable, empty } = found.left_out;
     let RobotsDirectives { is_noindex, is_nofollow, is_noarchive } = found.robots;

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::lines::Lines;
 
-/// Options for `inspect normalize`.
 #[derive(Debug, Args)]
 pub(super) struct NormalizeArgs {
     /// Absolute URLs
@@ -19,22 +18,18 @@ pub(super) struct NormalizeArgs {
     json: bool,
 }
 
-/// A URL's JSON line.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 struct KeyLine {
     input: String,
     key: Option<String>,
-    /// The URL that is requested.
     fetched: Option<String>,
     host: Option<String>,
     site: Option<String>,
     slot: Option<u8>,
-    /// 16 hexadecimal digits.
     hash: Option<String>,
     error: Option<String>,
 }
 
-/// Prints each URL's key, host, site, slot and hash.
 pub(super) fn print(args: &NormalizeArgs, lines: &mut Lines) -> io::Result<()> {
     let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
     for input in &args.urls {
@@ -77,7 +72,6 @@ fn line(input: &str, parameters: &ParameterList, suffixes: &SuffixList) -> KeyLi
     }
 }
 
-/// Returns advice for a rejected URL.
 fn advice(error: UrlError) -> &'static str {
     match error {
         UrlError::TooLong => "give a shorter one",

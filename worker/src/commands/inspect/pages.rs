@@ -1,4 +1,4 @@
-//! `inspect warc` and `inspect page`: prints the data that is extracted from home pages.
+//! `inspect warc` and `inspect page`: print the data extracted from home pages.
 
 use std::{collections::BTreeMap, io, path::PathBuf};
 
@@ -12,10 +12,9 @@ use super::{
     lines::Lines,
 };
 
-/// The framing rule of a response that is not HTML.
+/// The framing rule for content that is not HTML.
 const NOT_HTML: &str = "not_html";
 
-/// The line for a response record or a page.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 struct PageLine {
     offset: Option<u64>,
@@ -47,7 +46,6 @@ impl PageLine {
         Self { error: Some(error), ..Self::default() }
     }
 
-    /// Fills in the page's data.
     fn with_page(mut self, page: Page) -> Self {
         let has_title = page.title.state != TitleState::Absent;
         self.frameable =
@@ -93,8 +91,8 @@ pub(super) fn print_archives(files: &[PathBuf], lines: &mut Lines) -> io::Result
     Ok(())
 }
 
-/// Returns the line for a response or an unreadable record. For another kind of record, returns the
-/// kind as the error.
+/// Returns the line for a response or an unreadable record. The error is the kind of another
+/// record.
 fn line(offset: u64, record: Result<Record, WarcError>) -> Result<PageLine, String> {
     let at = PageLine { offset: Some(offset), ..PageLine::default() };
     let record = match record {

@@ -13,7 +13,6 @@ use super::{
 };
 use crate::cli_error::{CliError, CliResult};
 
-/// Options for `inspect robots`.
 #[derive(Debug, Args)]
 pub(super) struct RobotsArgs {
     /// URL, or path of a URL, to check against the rules; may be repeated
@@ -23,16 +22,15 @@ pub(super) struct RobotsArgs {
     input: InputArgs,
 }
 
-/// A file's JSON line.
 #[derive(Debug, Default, Serialize)]
 struct RobotsLine {
     file: String,
     robot: Option<String>,
-    /// Whether the file is unavailable but may have rules. A crawl then sends no requests.
+    /// Whether the file is unavailable but may have rules, so that a crawl would send no requests.
     unavailable: Option<bool>,
     /// `named`, `everyone` or `none`.
     group: Option<&'static str>,
-    /// Seconds. Null if there is no delay, or if the delay is too long.
+    /// Seconds. Null without a delay, or if it is over the limit.
     crawl_delay: Option<f64>,
     crawl_delay_too_long: Option<bool>,
     sitemaps: Option<Vec<String>>,
@@ -41,19 +39,18 @@ struct RobotsLine {
     error: Option<String>,
 }
 
-/// Whether an address may be requested.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Checked {
     url: String,
     allowed: bool,
-    /// The rule that decides, in normal form. Null if no rule matches.
+    /// The deciding rule in normal form. Null if no rule matches.
     rule: Option<String>,
 }
 
-/// Prints the rules in each input.
+/// Prints each input's rules.
 ///
 /// # Errors
-/// Returns an error if stdout cannot be written, or if an option is wrong.
+/// Returns an error if stdout cannot be written, or if an option is invalid.
 pub(super) async fn run(args: RobotsArgs) -> CliResult {
     let RobotsArgs { input, urls } = args;
     let paths: Vec<(String, String)> = urls
@@ -76,13 +73,11 @@ pub(super) async fn run(args: RobotsArgs) -> CliResult {
     input.each(AddressKind::Robots, file_of, print).await
 }
 
-/// Returns the URL of the robots.txt for an address's origin.
 fn file_of(address: &str) -> Result<String, String> {
     let url = Url::parse(address).map_err(|error| error.to_string())?;
     url.join("/robots.txt").map(String::from).map_err(|error| error.to_string())
 }
 
-/// Returns the path and query of `--url`, which may be just a path.
 fn path_of(url: &str) -> Result<String, CliError> {
     let base = Url::parse("https://example.com/").ok();
     let parsed =
@@ -127,7 +122,6 @@ fn line(input: &Input, robot: &str, paths: &[(String, String)]) -> RobotsLine {
     }
 }
 
-/// Prints a file's line for a person, as names and values.
 fn show(line: &RobotsLine, input: &Input, lines: &mut Lines) -> io::Result<()> {
     let out = &mut lines.out;
     writeln!(out, "file\t{}", line.file)?;

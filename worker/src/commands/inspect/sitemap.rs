@@ -12,14 +12,12 @@ use super::{
 };
 use crate::cli_error::CliResult;
 
-/// Options for `inspect sitemap`.
 #[derive(Debug, Args)]
 pub(super) struct SitemapArgs {
     #[command(flatten)]
     input: InputArgs,
 }
 
-/// A URL's JSON line.
 #[derive(Debug, Serialize)]
 struct ListedLine<'a> {
     /// `page`, `alternate` or `sitemap`.
@@ -28,7 +26,6 @@ struct ListedLine<'a> {
     error: Option<String>,
 }
 
-/// A file's JSON line, printed after its URLs' lines.
 #[derive(Debug, Default, Serialize)]
 struct SitemapLine {
     file: String,
@@ -41,10 +38,10 @@ struct SitemapLine {
     error: Option<String>,
 }
 
-/// Prints the URLs that each input lists.
+/// Prints the URLs in each input.
 ///
 /// # Errors
-/// Returns an error if stdout cannot be written, or if an option is wrong.
+/// Returns an error if stdout cannot be written, or if an option is invalid.
 pub(super) async fn run(args: SitemapArgs) -> CliResult {
     let input = args.input;
     let is_json = input.json;
@@ -63,7 +60,6 @@ pub(super) async fn run(args: SitemapArgs) -> CliResult {
     input.each(AddressKind::Sitemap, same, print).await
 }
 
-/// Prints a file's URLs, then its counts (on stderr in the output for people).
 fn show(input: &Input, is_json: bool, lines: &mut Lines) -> io::Result<()> {
     let file = input.url.as_ref().unwrap_or(&input.name);
     let sitemap = read_sitemap(&input.body);
@@ -93,7 +89,6 @@ fn show(input: &Input, is_json: bool, lines: &mut Lines) -> io::Result<()> {
     Ok(())
 }
 
-/// Describes a file's counts for a person.
 fn counts(sitemap: &Sitemap) -> String {
     let Sitemap { format, pages, alternates, sitemaps, left_out, is_cut } = sitemap;
     if *format == SitemapFormat::Other {

@@ -11,7 +11,6 @@ use super::{
 };
 use crate::cli_error::CliResult;
 
-/// Options for `inspect text`.
 #[derive(Debug, Args)]
 pub(super) struct TextArgs {
     /// URL of the pages in files
@@ -27,7 +26,6 @@ pub(super) struct TextArgs {
     input: InputArgs,
 }
 
-/// A page's JSON line.
 #[derive(Debug, Default, Serialize)]
 struct TextLine {
     page: String,
@@ -42,7 +40,7 @@ struct TextLine {
 /// Prints each input's text.
 ///
 /// # Errors
-/// Returns an error if stdout cannot be written, or if an option is wrong.
+/// Returns an error if stdout cannot be written, or if an option is invalid.
 pub(super) async fn run(args: TextArgs) -> CliResult {
     let TextArgs { url, text_bytes: max_bytes, plain, input } = args;
     let url = page_url(&url)?;

@@ -1,4 +1,4 @@
-//! The options for `local`, and their conversion to a scan's settings.
+//! The options for `local`.
 
 use std::{net::SocketAddr, os::unix::fs::MetadataExt, path::PathBuf, time::Duration};
 
@@ -88,7 +88,7 @@ pub struct LocalArgs {
 }
 
 impl LocalArgs {
-    /// Returns the small internet's settings. `None` if the options do not select a small internet.
+    /// Returns the small internet's settings. `None` without `--sample`.
     pub(super) fn sample_options(&self) -> Option<SampleOptions> {
         self.sample.as_ref().map(|folder| SampleOptions {
             recording: Some(PathBuf::from(folder)).filter(|folder| !folder.as_os_str().is_empty()),
@@ -99,7 +99,6 @@ impl LocalArgs {
         })
     }
 
-    /// Returns the scan's settings.
     pub(super) fn options(&self) -> LocalOptions {
         let sample = self.sample_options();
         let sites = self.sites.as_ref().map(|file| SitesOptions {
@@ -124,7 +123,6 @@ impl LocalArgs {
         }
     }
 
-    /// Warns if content from the web will be decoded with root privileges.
     pub(super) fn warn_as_root(&self) {
         if self.sample.is_none() && is_root() {
             eprintln!(
@@ -136,7 +134,7 @@ impl LocalArgs {
     }
 }
 
-/// Returns whether this process runs as root: its directory in /proc belongs to its user.
+/// The owner of the process's directory in /proc is the process's user.
 fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }

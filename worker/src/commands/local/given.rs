@@ -1,23 +1,21 @@
-//! Finds the options that are on the command line. If a mode does not read such an option, it
-//! rejects it. Options in the environment are not rejected, because several commands share the
-//! environment.
+//! Finds the options on the command line, so that a mode can reject those that it does not read.
+//! Environment variables are not rejected, because several commands share them.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Id, parser::ValueSource};
 
-/// IDs of the options on the command line. This must be the first field of the options, because
-/// each field removes its own values from the matches.
+/// IDs of the options on the command line. Must be the first field of the options, because each
+/// field removes its values from the matches.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GivenOptions(Vec<Id>);
 
 impl GivenOptions {
-    /// Returns the given options of `command` whose IDs are not in `read`.
+    /// Returns the given options of `command` that are not in `read`.
     pub(super) fn unread(&self, command: &Command, read: &[Id]) -> Vec<String> {
         let is_unread = |id: &Id| self.0.contains(id) && !read.contains(id);
         let options = command.get_arguments().filter(|argument| is_unread(argument.get_id()));
         options.filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect()
     }
 
-    /// Returns whether the option with this ID is given.
     pub(super) fn has(&self, id: &str) -> bool {
         self.0.iter().any(|given| given.as_str() == id)
     }

@@ -1,5 +1,5 @@
-//! Implements `local --api`: a crawl service on this host, with a private Postgres, the HTTP
-//! service in this process, and worker processes that crawl.
+//! `local --api`: a crawl service on this host, with a private Postgres, worker processes that
+//! crawl, and the HTTP service in this process.
 
 use std::{net::SocketAddr, path::Path};
 
@@ -22,8 +22,7 @@ use crate::{
     serve::ReservedAddress,
 };
 
-/// The options for `local` that a service reads, in addition to those for fetching and for its
-/// identity.
+/// IDs of the options that a service reads, in addition to those for fetching and its identity.
 const READ: [&str; 9] = [
     "api",
     "to",
@@ -35,19 +34,18 @@ const READ: [&str; 9] = [
     "sample_mix",
     "sample_latency",
 ];
-/// Name of the key file in the local directory.
 const KEY_FILE: &str = "key";
-/// The example page if there is no small internet.
+/// The example page without a small internet.
 const EXAMPLE_PAGE: &str = "https://example.com/";
 
-/// Serves until a signal stops it.
+/// Serves until a signal stops the process.
 ///
 /// # Errors
-/// Returns an error if an option is invalid, a part cannot be started, or a part has exited.
+/// Returns an error if an option is invalid, if a part cannot be started, or if a part has exited.
 pub(super) async fn run(args: &LocalArgs, address: SocketAddr) -> CliResult {
     check_options(args)?;
     if let Some(store) = &args.to {
-        // Reject an invalid store now. Workers and the service open the store again.
+        // Reject an invalid store before anything starts.
         open(&scan_start::absolute(store.clone())?, &StoreSettings::default())
             .await
             .map_err(|error| CliError::usage(format!("--to: {error}")))?;
@@ -65,15 +63,13 @@ pub(super) async fn run(args: &LocalArgs, address: SocketAddr) -> CliResult {
     let processes = WorkerProcesses::default();
     let at_second_signal = processes.clone();
     let stop = stop::on_signal(move || at_second_signal.kill())?;
-    // Workers and Postgres end with the thread that starts them. Start them on this thread, because
-    // it lives longest.
+    // Workers and Postgres end with the thread that starts them, so this must be the main thread.
     let service = LocalService::open(&args.dir)?;
     let served = serve(&args, &service, &processes, reserved, stop).await;
     let closed = service.close(&processes).await;
     served.and_then(|()| closed.map(|()| Exit::Drained))
 }
 
-/// Rejects options that a service does not read.
 fn check_options(args: &LocalArgs) -> Result<(), CliError> {
     let none = || Command::new("");
     let own = READ.into_iter().map(Id::from);
@@ -131,7 +127,7 @@ async fn serve(
     };
     tokio::pin!(serving, watching);
     tokio::select! {
-        // The service failed before it started to serve.
+        // The service failed before it served.
         served = &mut serving => served.map(drop),
         watched = &mut watching => {
             let served = serving.await;
@@ -140,7 +136,6 @@ async fn serve(
     }
 }
 
-/// Returns a worker's arguments: the options for fetching and the network scope.
 fn worker_arguments(args: &LocalArgs, sample: Option<&ServiceSample>) -> Vec<String> {
     let mut fetch = args.fetch.clone();
     if let Some(sample) = sample {
@@ -155,7 +150,6 @@ fn worker_arguments(args: &LocalArgs, sample: Option<&ServiceSample>) -> Vec<Str
     arguments
 }
 
-/// Prints the service's address, and how to use it.
 fn announce(
     address: SocketAddr,
     (new_key, key_file): (Option<&str>, &Path),
@@ -176,7 +170,6 @@ fn announce(
     ))
 }
 
-/// Quotes a path for a shell.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+@,:".contains(c);
     if path.chars().all(is_plain) {

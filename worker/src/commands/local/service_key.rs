@@ -1,8 +1,7 @@
-//! The key for a crawl service on this host, in a file in its directory.
+//! The key for a crawl service on this host, in a file that only this user can read.
 //!
-//! Invariants: only this user can access the file. The file is written before Postgres gets the
-//! key, so that after an interrupted start Postgres has no key that is not in the file. This does
-//! not depend on where the directory is.
+//! The file is written before Postgres gets the key, so that no key is lost if the start is
+//! interrupted.
 
 use std::{
     fs::{self, OpenOptions, Permissions},
@@ -17,24 +16,20 @@ use everytab_webpage::PortList;
 
 use crate::{cli_error::CliError, commands::keys};
 
-/// The key's name in `keys list`.
 const NAME: &str = "local";
-/// File mode: only the owner may read it.
 const MODE: u32 = 0o600;
-/// Requests per second. This is high, because limits protect keys from each other, and this key's
-/// owner also owns the host.
+/// High, because limits protect keys from each other and this is the only key.
 const REQUESTS_PER_SECOND: f64 = 1_000.0;
-/// Requests in a burst. This is high for the same reason.
 const BURST: i32 = 10_000;
-/// Minimum pause between two requests to a host, as for every key.
+/// Minimum pause between two requests to a host.
 const MIN_DELAY_MS: i32 = 250;
 
-/// Returns the key in `file` if it is valid. Otherwise creates one that may name `ports`, and
-/// returns it with true.
+/// Returns the key in `file`. Otherwise creates one whose URLs may use `ports`, and returns it with
+/// true.
 ///
 /// # Errors
-/// Returns an error if the file contains something else or cannot be written, or Postgres rejects
-/// the key.
+/// Returns an error if the file contains something else or cannot be written, or if Postgres
+/// rejects the key.
 pub(super) async fn find_or_make(
     owner: &Coordinator,
     file: &Path,
@@ -49,9 +44,8 @@ pub(super) async fn find_or_make(
     let (text, is_new) = match found {
         Some(text) => match of_file(&text) {
             Some(key) if key.revoked_at.is_none() => return Ok((text, false)),
-            // A revoked key remains revoked.
             Some(_) => (make(file)?, true),
-            // The database is new, or an interrupted start wrote the file.
+            // The database is new, or an earlier start was interrupted.
             None => (text, false),
         },
         None => (make(file)?, true),
@@ -61,7 +55,6 @@ pub(super) async fn find_or_make(
     Ok((text, is_new))
 }
 
-/// Creates a key, and writes it to the file.
 fn make(file: &Path) -> Result<String, CliError> {
     let (id, secret) = key_of_random(&keys::random()?);
     let text = format!("{KEY_PREFIX}{id}_{secret}");
@@ -69,7 +62,7 @@ fn make(file: &Path) -> Result<String, CliError> {
     Ok(text)
 }
 
-/// Revokes this service's previous key, whose file is lost.
+/// Revokes this service's previous key, because its file was lost.
 async fn revoke_lost(owner: &Coordinator, known: &[ApiKey], file: &Path) -> Result<(), CliError> {
     let is_lost = |key: &&ApiKey| key.name == NAME && key.revoked_at.is_none();
     for key in known.iter().filter(is_lost) {
@@ -101,7 +94,6 @@ async fn add(owner: &Coordinator, text: &str, ports: &PortList) -> Result<(), Cl
     Ok(owner.add_key(&key).await?)
 }
 
-/// Returns the key in a file. `None` if there is no file.
 fn read(file: &Path) -> Result<Option<String>, CliError> {
     let about = |reason: &str| CliError::new(format!("{}: {reason}", file.display()));
     match fs::read_to_string(file) {
@@ -116,7 +108,6 @@ fn read(file: &Path) -> Result<Option<String>, CliError> {
     }
 }
 
-/// Writes the whole file atomically, readable only for this user.
 fn write(file: &Path, text: &str) -> Result<(), CliError> {
     let about = |error: std::io::Error| CliError::new(format!("{}: {error}", file.display()));
     let new = file.with_extension("new");

@@ -1,13 +1,10 @@
-//! The result of the role `crawl` in `run`.
+//! The result of `run --role crawl`.
 
 #![cfg_attr(not(feature = "crawl"), allow(dead_code))]
 
-/// Why crawling ended.
 pub(super) enum CrawlingEnd {
-    /// No crawl is open, and the process should exit when its jobs are done.
+    /// No crawl is open, and `--exit-when-done` is given.
     Finished,
-    /// A signal stopped the process.
     Stopped,
-    /// A job made no progress.
     Stalled,
 }

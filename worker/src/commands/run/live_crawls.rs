@@ -20,7 +20,6 @@ use crate::{
     serve::ReservedAddress,
 };
 
-/// Rejects the role `api` without the options that it needs.
 pub(super) fn check(args: &ServiceArgs, is_service: bool) -> Result<(), CliError> {
     if is_service {
         api::store(args)?;
@@ -28,7 +27,6 @@ pub(super) fn check(args: &ServiceArgs, is_service: bool) -> Result<(), CliError
     Ok(())
 }
 
-/// Runs the HTTP service until a signal stops the process.
 pub(super) async fn serve(
     args: &ServiceArgs,
     temporary: Option<PathBuf>,
@@ -42,12 +40,10 @@ pub(super) async fn serve(
     api::serve(reserved, settings, coordinator, stop, |_| Ok(())).await
 }
 
-/// Returns the jobs for ended crawls.
 pub(super) fn closing_jobs(stores: StoreSettings, temporary: PathBuf) -> Option<Arc<dyn JobSet>> {
     Some(Arc::new(ClosingJobs::new(stores, temporary)))
 }
 
-/// Returns the crawler's settings.
 pub(super) fn crawler_settings(
     args: &CrawlerArgs,
     exit_when_done: bool,
@@ -63,8 +59,8 @@ pub(super) fn crawler_settings(
     }
 }
 
-/// Crawls until a signal stops the process, or until no crawl is open if the process should exit
-/// then. At the same time, writes the indexes of ended crawls.
+/// Crawls until a signal stops the process, or with `--exit-when-done` until no crawl is open. Also
+/// runs the jobs that close ended crawls.
 pub(super) async fn crawl(
     coordinator: Coordinator,
     context: Context,
@@ -72,8 +68,8 @@ pub(super) async fn crawl(
     stop: watch::Receiver<bool>,
 ) -> Result<CrawlingEnd, CliError> {
     tracing::info!(worker_id = crawler.worker_id, "crawling");
-    // When one future ends, it stops the other. When the crawling ends, running jobs may finish,
-    // but a stuck job needs a new process. While a crawl is open, its jobs do not exist yet.
+    // Each future stops the other when it ends. After the crawling, running jobs may finish. A
+    // stuck job needs a new process.
     let (end_crawling, crawler_stop) = watch::channel(false);
     let (end_jobs, jobs_stop) = watch::channel(false);
     let beside = WorkerSettings {

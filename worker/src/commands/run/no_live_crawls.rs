@@ -1,4 +1,4 @@
-//! The roles `crawl` and `api` in a program that was built without the feature `crawl`.
+//! The roles `crawl` and `api` in a program without the feature `crawl`, which rejects them.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -14,11 +14,10 @@ use tokio::sync::watch;
 use super::{crawler_args::CrawlerArgs, crawling_end::CrawlingEnd};
 use crate::cli_error::{CliError, CliResult};
 
-/// The HTTP service's options, of which there are none.
+/// An empty set of options, because this program has no HTTP service.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ServiceArgs {}
 
-/// Rejects the roles.
 pub(super) fn check(_args: &ServiceArgs, _is_service: bool) -> Result<(), CliError> {
     Err(refused())
 }
@@ -27,7 +26,6 @@ fn refused() -> CliError {
     CliError::usage("this program has no live crawls: it was built without the feature crawl")
 }
 
-/// Returns an error, because this program has no HTTP service.
 pub(super) async fn serve(
     _args: &ServiceArgs,
     _temporary: Option<PathBuf>,
@@ -38,15 +36,12 @@ pub(super) async fn serve(
     Err(refused())
 }
 
-/// Returns no jobs.
 pub(super) fn closing_jobs(_stores: StoreSettings, _temporary: PathBuf) -> Option<Arc<dyn JobSet>> {
     None
 }
 
-/// Settings for a crawler that this program does not have.
 pub(super) struct NoCrawler;
 
-/// Returns no settings.
 pub(super) fn crawler_settings(
     _args: &CrawlerArgs,
     _exit_when_done: bool,
@@ -57,7 +52,6 @@ pub(super) fn crawler_settings(
     NoCrawler
 }
 
-/// Returns an error, because this program cannot crawl.
 pub(super) async fn crawl(
     _coordinator: Coordinator,
     _context: Context,

@@ -1,5 +1,5 @@
-//! A chaos test's servers and workers (a small internet, Postgres, S3, a name server), with a proxy
-//! in front of each server, and the loop that injects faults while a scan or a crawl runs.
+//! A chaos test's servers and workers, and the loop that injects faults while a scan or a crawl
+//! runs.
 
 use std::{
     collections::BTreeMap,
@@ -30,13 +30,12 @@ use crate::{
 
 const OWNER: &str = "postgres";
 
-/// Random numbers that a seed determines.
 #[derive(Debug)]
 pub(crate) struct SeededRandom(pub(crate) u64);
 
 impl SeededRandom {
     pub(crate) fn below(&mut self, bound: usize) -> usize {
-        // This is Knuth's MMIX generator. Only its upper bits are random enough.
+        // Knuth's MMIX generator, of which only the upper bits are random enough.
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % bound.max(1)
@@ -48,21 +47,17 @@ impl SeededRandom {
     }
 }
 
-/// A chaos test's setup: its servers and workers.
 #[derive(Clone, Debug)]
 pub(crate) struct ChaosSettings {
     pub(crate) workers: u8,
     pub(crate) lease: Duration,
     pub(crate) seed: u64,
-    /// The open file limit for a worker that is started with a low limit.
+    /// The low open file limit for [`Fault::FewFiles`].
     pub(crate) few_files: u64,
-    /// Size of the file system for each worker's temporary files.
     pub(crate) temporary_bytes: u64,
-    /// Further options for each worker.
     pub(crate) arguments: Vec<String>,
 }
 
-/// All servers and workers in a chaos test.
 pub(crate) struct ChaosEnvironment {
     pub(crate) workers: Vec<ChaosWorker>,
     pub(crate) s3: FaultProxy,
@@ -71,7 +66,6 @@ pub(crate) struct ChaosEnvironment {
     pub(crate) lease: Duration,
     pub(crate) few_files: u64,
     pub(crate) fault_counts: BTreeMap<Fault, usize>,
-    /// Commits lost in Postgres failovers.
     pub(crate) lost: LostCommits,
     options: WorkerOptions,
     stores: Stores,
@@ -79,7 +73,6 @@ pub(crate) struct ChaosEnvironment {
     postgres_dir: PathBuf,
     s3_server: S3Server,
     shuffle: u64,
-    /// The crawl that runs. `None` if a scan runs.
     crawl: Option<String>,
 }
 
@@ -88,7 +81,7 @@ impl OwnedDatabase for ChaosEnvironment {
         self.postgres().psql(&self.options.database, sql).unwrap()
     }
 
-    /// The owner's commands connect to Postgres and S3 directly, not through a proxy.
+    /// Connects directly to Postgres and S3, not through a proxy.
     fn owner(&self, arguments: &[&str]) -> Command {
         let mut command = worker(arguments);
         command.env("DATABASE_URL", self.postgres().url(&self.options.database, OWNER));
@@ -167,14 +160,12 @@ impl ChaosEnvironment {
         run(command).expect_code(0);
     }
 
-    /// Starts crawling a graph of sites. Returns the crawl's id.
     pub(crate) fn start_crawl(&mut self, internet: &Internet, delay: &str) -> String {
         let id = start_crawl_to("s3://everytab/crawls", internet, self, delay);
         self.crawl = Some(id.clone());
         id
     }
 
-    /// Stops Postgres by sending its postmaster a signal, and starts it again.
     pub(crate) fn restart_postgres(&mut self, signal: &str) {
         let Some(postgres) = self.postgres.take() else { return };
         let pid = postgres.pid().to_string();
@@ -198,7 +189,7 @@ impl ChaosEnvironment {
         self.psql(sql);
     }
 
-    /// Runs the scan or crawl to its end, with faults at random until `wanted` were injected.
+    /// Runs the scan or crawl to its end, with random faults until `wanted` were injected.
     pub(crate) fn run_with_faults(&mut self, wanted: usize, gap_ms: (u64, u64)) {
         let mut wait = LongWait::new();
         let mut active: Vec<ActiveFault> = Vec::new();
@@ -214,7 +205,7 @@ impl ChaosEnvironment {
                 ended.fault.end(self, ended.worker_index);
             }
             if now >= next_check {
-                // Postgres may have ended the session.
+                // `None` if Postgres has ended the session.
                 if let Some(state) = self.state() {
                     if state.starts_with("over") {
                         break;
@@ -237,8 +228,7 @@ impl ChaosEnvironment {
         }
     }
 
-    /// Starts a fault with one of the kinds injected least often so far, on a target without a
-    /// fault.
+    /// Starts a fault of one of the rarest kinds so far, on a target without a fault.
     fn begin_fault(&mut self, active: &[ActiveFault]) -> Option<ActiveFault> {
         let worker_index = self.random.below(self.workers.len());
         let is_free = |target: &Target| active.iter().all(|one| one.target != *target);
@@ -257,7 +247,6 @@ impl ChaosEnvironment {
         Some(ActiveFault { fault, worker_index, target, until: Instant::now() + lasts })
     }
 
-    /// Runs the workers without faults until `enough` is true.
     pub(crate) fn run_until(&mut self, enough: impl Fn(&Self) -> bool) {
         wait_for("what the workers are to do", || {
             for worker in &mut self.workers {
@@ -267,7 +256,6 @@ impl ChaosEnvironment {
         });
     }
 
-    /// From now on, drops all packets that a worker sends to the web.
     pub(crate) fn swallow(&self, worker_index: usize) {
         self.network(worker_index).swallow().unwrap();
     }
@@ -280,8 +268,8 @@ impl ChaosEnvironment {
         self.workers.get(worker_index).and_then(|worker| worker.network.as_ref()).unwrap()
     }
 
-    /// Returns the progress of the newest crawl or scan. Starts with "over" if it has ended. `None`
-    /// if Postgres cannot be reached.
+    /// Returns the progress of the newest crawl or scan, which starts with "over" if it has ended.
+    /// `None` if Postgres is unreachable.
     fn state(&self) -> Option<String> {
         let sql = match &self.crawl {
             Some(_) => {
@@ -300,14 +288,12 @@ impl ChaosEnvironment {
         self.postgres().psql(&self.options.database, sql).ok()
     }
 
-    /// Returns the logs of all workers that have ended, each with its exit status.
     pub(crate) fn ended_logs(&self) -> impl Iterator<Item = &(String, String)> {
         self.workers.iter().flat_map(|worker| &worker.ended_logs)
     }
 }
 
-/// Settings with which Postgres keeps all commits if its processes crash, but not if the host
-/// crashes.
+/// Postgres keeps all commits if its processes crash, but not if the host crashes.
 fn postgres_settings(dir: &Path) -> PostgresSettings {
     PostgresSettings {
         durable: false,

@@ -1,5 +1,5 @@
-//! A chaos test's workers: one process each, behind separate proxies, restarted if it exits before
-//! the scan ends.
+//! A chaos test's workers. Each has its own proxies, and is restarted if it exits before the scan
+//! ends.
 
 use std::{
     fs::{self, File},
@@ -15,36 +15,27 @@ use crate::{
     setup::{Running, wait_for, worker},
 };
 
-/// The file that fills a worker's disk.
 const FILL_FILE: &str = "fill";
 
-/// Options with which all workers in a chaos test are started.
 #[derive(Debug)]
 pub(crate) struct WorkerOptions {
-    /// Options for `run`.
     pub(crate) arguments: Vec<String>,
-    /// The database's name.
     pub(crate) database: String,
-    /// The S3 endpoint.
     pub(crate) s3: String,
 }
 
-/// A worker process, and everything that its next start needs.
 #[derive(Debug)]
 pub(crate) struct ChaosWorker {
-    /// The proxy between this worker and Postgres.
     pub(crate) database: FaultProxy,
     /// The worker's network namespace, if the kernel allows one.
     pub(crate) network: Option<WorkerNetwork>,
-    /// The directory for its temporary files.
     pub(crate) temporary: PathBuf,
     /// Whether this directory is a separate small file system.
     pub(crate) is_small: bool,
-    /// The open file limit from the next start on.
     pub(crate) files: Option<u64>,
     running: Option<Running>,
     start_at: Instant,
-    /// How each ended process ended, and its log.
+    /// The exit status and log of each ended process.
     pub(crate) ended_logs: Vec<(String, String)>,
 }
 
@@ -76,7 +67,6 @@ impl ChaosWorker {
         }
     }
 
-    /// Sends SIGKILL. The worker is restarted after `pause`.
     pub(crate) fn kill(&mut self, pause: Duration) {
         if let Some(mut running) = self.running.take() {
             running.kill();
@@ -85,13 +75,12 @@ impl ChaosWorker {
         self.start_at = Instant::now() + pause;
     }
 
-    /// Fills the worker's file system.
     pub(crate) fn fill_disk(&self) {
         let mut file = File::create(self.temporary.join(FILL_FILE)).unwrap();
         while file.write_all(&[1; 64 << 10]).is_ok() {}
     }
 
-    /// Creates empty files in the worker's file system until it has no free inode.
+    /// Takes all inodes of the worker's file system.
     pub(crate) fn take_all_files(&self) {
         let name = |number: usize| self.temporary.join(format!("file-{number}"));
         let taken = (0..).take_while(|number| File::create(name(*number)).is_ok()).count();
@@ -127,8 +116,8 @@ impl ChaosWorker {
         self.running = Some(Running::start(command));
     }
 
-    /// Starts the worker if it is not running and its pause is over. Returns the exit code (-1: a
-    /// signal) if it has just ended by itself.
+    /// Starts the worker if its pause is over. Returns the exit code if it has just exited by
+    /// itself, or -1 after a signal.
     pub(crate) fn restart_if_ended(&mut self, options: &WorkerOptions) -> Option<i32> {
         if self.running.as_mut().is_some_and(Running::has_ended) {
             let ended = self.running.take()?.finish();
@@ -143,7 +132,7 @@ impl ChaosWorker {
         None
     }
 
-    /// Lets all bytes pass and waits until the worker has ended.
+    /// Forwards all bytes, and waits until the worker has exited.
     pub(crate) fn wait_for_end(&mut self) {
         self.database.set(Mode::Pass);
         let Some(mut running) = self.running.take() else { return };

@@ -1,5 +1,5 @@
-//! Chaos tests for live crawls. With every kind of fault, a crawl records the content of its graph
-//! of sites, each URL once, and its sums add up after every transaction.
+//! Chaos tests for live crawls: a crawl records the content of its graph of sites, each URL once,
+//! and its sums add up after every transaction.
 
 use std::{
     collections::BTreeSet,
@@ -21,7 +21,6 @@ use crate::{
     netns::in_own_namespaces,
 };
 
-/// Maximum number of logged requests.
 const MAX_LINES: usize = 4_000_000;
 
 /// Makes a transaction fail if a slot's sums do not add up.
@@ -31,7 +30,6 @@ const ADDS_UP: &str = r#"
     alter table everytab.crawl_slots add constraint adds_up check (known = pending + captured
         + failed + everytab.sum_of(refused) + everytab.sum_of("left"))"#;
 
-/// Lease duration of slots.
 const SLOT_LEASE: Duration = Duration::from_secs(30);
 
 fn settings(internet: &Internet, temporary_bytes: u64) -> ChaosSettings {
@@ -39,7 +37,6 @@ fn settings(internet: &Internet, temporary_bytes: u64) -> ChaosSettings {
     ChaosSettings { lease: SLOT_LEASE, temporary_bytes, arguments, ..ChaosTest::short().settings }
 }
 
-/// Crawls all sites, with faults, until enough were injected.
 fn crawl_with_faults(test: &ChaosTest, internet: &Internet, delay: &str, has_network: bool) {
     let mut environment = ChaosEnvironment::new(internet, &test.settings, has_network);
     environment.psql(ADDS_UP);
@@ -138,7 +135,7 @@ fn two_crawls_whose_workers_are_killed_every_five_seconds_ask_no_host_early() {
     for worker in &mut environment.workers {
         worker.kill(Duration::ZERO);
     }
-    // Wait until the last request has its response.
+    // Wait for the last response.
     thread::sleep(Duration::from_secs(6));
     let requests = internet.running.access_lines();
     let graph = graph(&internet);

@@ -1,5 +1,4 @@
-//! Postgres failovers that lose commits: counts the commits that clients saw succeed and that the
-//! promoted standby lacks.
+//! Postgres failovers that lose commits.
 
 use std::{
     thread,
@@ -8,7 +7,6 @@ use std::{
 
 use everytab_postgres::{PostgresSettings, PrivatePostgres};
 
-/// How far the standby is behind its primary.
 const LAG: Duration = Duration::from_secs(1);
 /// The lag grows up to this, until the standby lacks a commit by a worker.
 const MAX_LAG: Duration = Duration::from_secs(5);
@@ -17,7 +15,7 @@ const MARK_INTERVAL: Duration = Duration::from_millis(100);
 /// Commits that clients saw succeed, and that the promoted standbys lacked.
 #[derive(Debug, Default)]
 pub(crate) struct LostCommits {
-    /// Commits by this test, which are rows in a table.
+    /// Commits by this test, each of which adds a row.
     pub(crate) marks: usize,
     /// Commits by workers: leases, completed jobs and recorded fetches.
     pub(crate) of_workers: usize,
@@ -25,8 +23,7 @@ pub(crate) struct LostCommits {
 
 impl LostCommits {
     /// Kills `postgres` and promotes an asynchronous standby at its address. Fails unless the
-    /// standby has all commits from before its connection to the primary broke, and none of the
-    /// later ones that clients saw succeed.
+    /// standby has exactly the commits from before its connection to the primary broke.
     pub(crate) fn fail_over(
         &mut self,
         postgres: PrivatePostgres,
@@ -47,13 +44,12 @@ impl LostCommits {
         assert_eq!(marks(&postgres), before, "commits that the promoted standby has");
         assert!(confirmed > before, "no commit was lost");
         self.marks += confirmed - before;
-        // The difference may be negative, because dropping a scan removes its rows.
+        // Dropping a scan removes its rows, so the difference may be negative.
         self.of_workers += work_done.saturating_sub(work_before);
         postgres
     }
 }
 
-/// Commits a row to a table, and returns the table's number of rows.
 fn mark(postgres: &PrivatePostgres) -> usize {
     let sql = "create table if not exists marks (made timestamptz default clock_timestamp());
                insert into marks default values;
@@ -65,7 +61,6 @@ fn marks(postgres: &PrivatePostgres) -> usize {
     postgres.psql("postgres", "select count(*) from marks").unwrap().parse().unwrap()
 }
 
-/// Returns the number of commits by workers so far.
 fn work(postgres: &PrivatePostgres, database: &str) -> usize {
     let sql = "select (select coalesce(sum(lease_number), 0) from everytab.jobs)
                     + (select count(*) from everytab.job_results)

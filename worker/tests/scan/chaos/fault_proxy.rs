@@ -1,6 +1,5 @@
-//! Proxies that inject faults: TCP to Postgres, HTTP to S3, UDP to the name server.
-//!
-//! A proxy forwards all bytes until a test sets another [`Mode`]. Its tasks end with the runtime.
+//! Proxies that inject faults: TCP to Postgres, HTTP to S3, UDP to the name server. A proxy
+//! forwards all bytes until a test sets another [`Mode`].
 
 use std::{
     io,
@@ -20,31 +19,25 @@ use tokio::{
     sync::watch,
 };
 
-/// What a proxy does with the bytes between client and server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Mode {
-    /// Forwards them.
     Pass,
-    /// Holds them back. Neither side receives anything or sees an error.
+    /// Holds all bytes back without an error.
     Silent,
-    /// Breaks connections, old and new.
     Broken,
-    /// Responds to two of three HTTP requests with this status and an S3 error document.
+    /// Fails two of three HTTP requests with this status and an S3 error document.
     Refuse(u16),
-    /// Responds to the next PUT with 507 Insufficient Storage, once.
+    /// Fails one PUT with 507 Insufficient Storage.
     NoRoom,
-    /// Forwards each piece after this pause.
     Slow(Duration),
 }
 
-/// The server that a proxy forwards to.
 #[derive(Clone, Debug)]
 pub(crate) enum Upstream {
     Tcp(String),
     Unix(PathBuf),
 }
 
-/// A proxy on a port on 127.0.0.1.
 #[derive(Debug)]
 pub(crate) struct FaultProxy {
     pub(crate) address: SocketAddr,
@@ -55,7 +48,7 @@ pub(crate) struct FaultProxy {
 struct Shared {
     server: Upstream,
     mode: watch::Sender<Mode>,
-    /// If a piece from a client contains these bytes, it is held back.
+    /// A piece from a client that contains these bytes is held back.
     trap: watch::Sender<Option<&'static [u8]>>,
     trapped: AtomicU64,
     requests: AtomicU64,
@@ -77,7 +70,7 @@ impl FaultProxy {
             loop {
                 let Ok((client, _)) = listener.accept().await else { continue };
                 if *accepting.mode.borrow() == Mode::Broken {
-                    // Closing a connection with zero linger sends the client a reset.
+                    // With zero linger, closing sends the client a reset.
                     let _ = client.set_zero_linger();
                     continue;
                 }
@@ -91,8 +84,8 @@ impl FaultProxy {
         self.shared.mode.send_replace(mode);
     }
 
-    /// From now on, holds back each piece from a client that contains these bytes, and everything
-    /// after it on this connection.
+    /// Holds back each piece from a client that contains these bytes, and everything after it on
+    /// its connection.
     pub(crate) fn trap(&self, bytes: &'static [u8]) {
         self.shared.trap.send_replace(Some(bytes));
     }
@@ -101,18 +94,16 @@ impl FaultProxy {
         self.trapped() > 0
     }
 
-    /// Returns how many pieces were held back so far.
     pub(crate) fn trapped(&self) -> u64 {
         self.shared.trapped.load(Ordering::SeqCst)
     }
 
-    /// Forwards everything that was held back, and stops holding back.
     pub(crate) fn release(&self) {
         self.shared.trap.send_replace(None);
     }
 }
 
-/// Forwards bytes both ways until one side ends or the mode becomes [`Mode::Broken`].
+/// Forwards bytes both ways until a peer closes or the mode becomes [`Mode::Broken`].
 async fn join(client: TcpStream, shared: Arc<Shared>) {
     let _ = client.set_nodelay(true);
     let mut mode = shared.mode.subscribe();
@@ -131,7 +122,6 @@ async fn join(client: TcpStream, shared: Arc<Shared>) {
         }
     };
     tokio::select! {
-        // An error ends this connection. The client reconnects if necessary.
         _ = both => {}
         _ = mode.wait_for(|mode| *mode == Mode::Broken) => {}
     }
@@ -190,7 +180,7 @@ impl Shared {
         if let Mode::Slow(pause) = now {
             tokio::time::sleep(pause).await;
         }
-        // This fails only if the sender is dropped, and `self` owns the sender.
+        // `self` owns the sender, so this cannot fail.
         let _ = mode.wait_for(|mode| *mode != Mode::Silent).await;
     }
 
@@ -205,7 +195,7 @@ impl Shared {
         }
     }
 
-    /// Returns the status to respond with, if a request starts here and should fail.
+    /// Returns the status of the error response if a request starts here and should fail.
     fn refusal(&self, piece: &[u8]) -> Option<u16> {
         let mode = *self.mode.borrow();
         if mode == Mode::NoRoom && piece.starts_with(b"PUT ") {
@@ -281,8 +271,8 @@ impl DnsProxy {
 async fn relay(socket: &Arc<UdpSocket>, server: SocketAddr, is_silent: bool) {
     let mut buffer = vec![0; 4_096];
     loop {
-        // The kernel reports here that a client closed its port. Continue, because the next packet
-        // may be valid.
+        // The kernel reports here that a client closed its port, which does not concern the next
+        // packet.
         let Ok((read, client)) = socket.recv_from(&mut buffer).await else { continue };
         if is_silent {
             continue;
@@ -298,7 +288,7 @@ async fn relay(socket: &Arc<UdpSocket>, server: SocketAddr, is_silent: bool) {
                 let read = upstream.recv(&mut answer).await?;
                 socket.send_to(answer.get(..read).unwrap_or_default(), client).await
             };
-            // If the server does not answer, do not answer the client.
+            // Stay silent if the server does.
             let _ = tokio::time::timeout(Duration::from_secs(10), asked).await;
         });
     }

@@ -1,22 +1,18 @@
-//! A chaos test's faults: what they do, their targets, and how they end.
+//! A chaos test's faults and their targets.
 
 use std::time::Duration;
 
 use super::{chaos_environment::ChaosEnvironment, fault_proxy::Mode};
 use crate::netns::WorkerNetwork;
 
-/// One kind of fault.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Fault {
-    /// kill -9 to a worker.
     Kill,
-    /// SIGSTOP for longer than a lease lasts, then SIGCONT.
+    /// Freezes a worker (SIGSTOP) for longer than its lease.
     FreezePastLease,
-    /// SIGSTOP for less than a lease lasts, then SIGCONT.
+    /// Freezes a worker for less than its lease.
     FreezeWithinLease,
-    /// Postgres is shut down and started again.
     PostgresRestart,
-    /// Postgres crashes and recovers.
     PostgresCrash,
     /// Postgres crashes, and an asynchronous standby without its last commits replaces it.
     PostgresFailsOver,
@@ -26,29 +22,20 @@ pub(crate) enum Fault {
     PostgresSilent,
     /// One worker's connections to Postgres break, and so do new ones.
     PostgresBroken,
-    /// One worker's link is cut: it reaches no server at all.
+    /// One worker's link is cut, so it reaches no server at all.
     LinkCut,
-    /// One worker has no route to the web.
     NoRoute,
     /// All packets from one worker to the web are dropped.
     WebSwallowed,
-    /// S3 responds with status 500.
     S3Errors,
-    /// S3 responds with status 503 Slow Down.
     S3SlowDown,
-    /// S3 responds slowly.
     S3Slow,
-    /// S3 breaks connections.
     S3Resets,
-    /// One worker's temporary directory is full.
     DiskFull,
     /// The store reports once that it is full.
     StoreFull,
-    /// The resolver's port is closed.
     ResolverKilled,
-    /// The resolver does not respond.
     ResolverSilent,
-    /// One worker is restarted with a low open file limit.
     FewFiles,
 }
 
@@ -86,7 +73,7 @@ impl Fault {
         Self::FewFiles,
     ];
 
-    /// The fault's target, if the fault is possible in this environment now.
+    /// Returns the fault's target. `None` if the fault is not possible now.
     pub(crate) fn target(
         self,
         environment: &ChaosEnvironment,
@@ -112,7 +99,6 @@ impl Fault {
         }
     }
 
-    /// Begins the fault, and returns how long it lasts.
     pub(crate) fn begin(self, environment: &mut ChaosEnvironment, worker_index: usize) -> Duration {
         let (lease, few_files) = (environment.lease, environment.few_files);
         let lasts = environment.random.between(1_000, 3_000);
@@ -157,7 +143,6 @@ impl Fault {
         lasts
     }
 
-    /// Ends the fault.
     pub(crate) fn end(self, environment: &mut ChaosEnvironment, worker_index: usize) {
         let Some(worker) = environment.workers.get_mut(worker_index) else { return };
         match self {
@@ -185,7 +170,6 @@ impl Fault {
     }
 }
 
-/// Calls `act` with the worker's network, if it has a separate one.
 fn with_network(
     network: Option<&WorkerNetwork>,
     act: impl FnOnce(&WorkerNetwork) -> std::io::Result<()>,

@@ -6,12 +6,10 @@ use serde_json::Value;
 
 use super::chaos_environment::ChaosEnvironment;
 
-/// Returns how often a string occurs in the logs of workers that have ended.
 pub(crate) fn count_in_logs(environment: &ChaosEnvironment, text: &str) -> usize {
     environment.ended_logs().map(|(_, log)| log.matches(text).count()).sum()
 }
 
-/// Returns the faults by kind, the lease events, and the workers' reports.
 pub(crate) fn table(environment: &ChaosEnvironment, events: &[Value]) -> String {
     let mut lines = vec!["faults injected:".to_owned()];
     lines.extend(
