@@ -73,9 +73,10 @@ impl LinkPage {
             self.names.iter().map(|name| format!("<li>{}</li>\n", escape(name))).collect();
         let list = if names.is_empty() { names } else { format!("<ul>\n{names}</ul>\n") };
         let fragment = if first.is_empty() { first.clone() } else { format!("#site={first}") };
+        let before = self.first.map(|tabs| format!(" data-first=\"{tabs}\"")).unwrap_or_default();
         format!(
             r#"<!DOCTYPE html>
-<html lang="en" data-scan="{prefix}" data-tabs="{tabs}" data-site="{first}">
+<html lang="en" data-scan="{prefix}" data-tabs="{tabs}"{before} data-site="{first}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
@@ -117,6 +118,7 @@ impl LinkPage {
         Some(Self {
             bundle,
             tabs: field(r#"data-tabs=""#)?.parse().ok()?,
+            first: field(r#"data-first=""#).and_then(|tabs| tabs.parse().ok()),
             names: names.map(unescape).collect(),
             prefix: field(r#"data-scan=""#)?,
             script: field(r#"<script src="../"#)?,

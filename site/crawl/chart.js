@@ -1,6 +1,5 @@
-// Owns the chart that compares fetched pages per second with the rate that politeness allows, from
-// successive responses. Invariants: the chart covers the last ten minutes; if the page count
-// decreases, the chart starts again.
+// This module compares fetched pages per second with the rate that politeness allows, over the last
+// ten minutes.
 
 import { byId, fill, makeRow, setText } from "./document.js";
 import { clock, duration, rate } from "./words.js";
@@ -12,8 +11,8 @@ const WINDOW_MS = 60_000;
 const LEAST_MS = 5_000;
 const [WIDTH, HEIGHT] = [600, 150];
 /**
- * If the allowed rate is more than this many times the fetched one, the chart is scaled to the
- * fetched rate, because otherwise the line for fetched pages would be flat at the bottom.
+ * Beyond this factor the chart is scaled to the fetched rate, because otherwise its line would be
+ * flat at the bottom.
  */
 const FAR = 5;
 const TABLE_ROWS = 20;
@@ -28,10 +27,7 @@ function line(className, d) {
 export class Chart {
   #samples = [];
 
-  /**
-   * Adds a sample: the time in milliseconds, how many pages have been fetched in total, and how
-   * many per second are allowed, or null.
-   */
+  /** `at` is in milliseconds, `fetched` a total, `allowed` per second, or null. */
   add(at, fetched, allowed) {
     if (fetched < this.#samples.at(-1)?.fetched) this.#samples = [];
     this.#samples = this.#samples.filter((sample) => at - sample.at <= KEPT_MS);
@@ -41,7 +37,7 @@ export class Chart {
     this.#samples.push({ at, fetched, allowed, pages });
   }
 
-  /** Pages per second, or null if the samples cover too little time. */
+  /** Per second, or null if the samples cover too little time. */
   get pages() {
     return this.#samples.at(-1)?.pages ?? null;
   }

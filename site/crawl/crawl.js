@@ -1,4 +1,4 @@
-// Owns the view of one crawl: state, totals, pace, reasons, waiting hosts.
+// This module shows one crawl.
 
 import { Chart } from "./chart.js";
 import { byId, fill, make, makeRow, makeSum, setText, show } from "./document.js";
@@ -13,7 +13,7 @@ const ENDS = {
   time: "its time is over", store: "it keeps all the bytes it may",
 };
 
-/** Data that the page fetches for a crawl in addition to the crawl's document. */
+/** What the page fetches in addition to the crawl's document. */
 export class Seen {
   chart = new Chart();
   hosts = null;
@@ -24,7 +24,7 @@ export class Seen {
   }
 }
 
-/** Returns the reason if no pages are being fetched, else "". */
+/** Returns "" while pages are being fetched. */
 function noteOf({ state, ended_by: end, pending, seeding, unread }, { pace }, workers) {
   if (state === "ended") return `It has ended: ${ENDS[end] ?? end}.`;
   if (state === "paused") return "It is paused: nothing is asked, and everything is kept.";

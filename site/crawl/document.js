@@ -1,5 +1,5 @@
-// Owns how values are inserted into the document: as text, never as markup. Invariant: unchanged
-// values are not written again, so that nothing is repainted or announced again.
+// This module inserts values into the document as text, never as markup. Unchanged values are not
+// written again, so that nothing is repainted or announced again.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -21,7 +21,7 @@ export function show(id, isShown) {
   byId(id).hidden = !isShown;
 }
 
-/** If the values have changed, replaces an element's content by the nodes made from them. */
+/** `makeOne` makes a node from each value. */
 export function fill(id, values, makeOne) {
   const element = byId(id);
   const state = JSON.stringify(values);

@@ -1,5 +1,4 @@
-// Owns a crawl's feed: loads its newest rows, then further ones by long polling. Invariant: the
-// document contains at most MAX_ROWS rows.
+// This module shows a crawl's feed: the newest rows, then further ones by long polling.
 
 import { byId, make, makeRow, setText, show } from "./document.js";
 import { bytes, clock, count, spoken } from "./words.js";
@@ -10,10 +9,7 @@ const PAGE_ROWS = 1_000;
 const WAIT_S = 30;
 const PAUSE_MS = 1_000;
 
-/**
- * Returns the text below a fetch's URL. For a failed fetch, this is the page on which the URL was
- * found.
- */
+/** A failed fetch shows the page on which the URL was found. */
 function noteOf({ state, title, redirect, via, certificate }) {
   const said = title ?? (redirect ? `leads to ${redirect}`
     : via && state !== "captured" ? `found at ${via}` : "");
@@ -29,7 +25,7 @@ const rowOf = (fetch) => makeRow([
   fetch.duration_ms === undefined ? "" : `${count(fetch.duration_ms)} ms`,
 ]);
 
-/** Inserts fetches above the existing rows. The last fetch is the newest. */
+/** The last fetch is the newest. */
 function addRows(fetches) {
   const body = byId("feed");
   body.prepend(...fetches.slice(-MAX_ROWS).reverse().map(rowOf));

@@ -1,5 +1,5 @@
-// Owns the page: the key, the shown crawl, polling intervals, the forms. Invariant: the key is
-// stored in this tab's sessionStorage, and is never part of a URL.
+// This module runs the page. It stores the key in this tab's sessionStorage, and never puts it into
+// a URL.
 
 import { Seen, showCrawl } from "./crawl.js";
 import { byId, fill, make, setText, show } from "./document.js";
@@ -12,14 +12,13 @@ const STORED = "everytab-key";
 const KEY = /^et_[a-z2-7]{12}_[a-z2-7]{52}$/;
 const POLL_MS = 3_000;
 const HOSTS_MS = 6_000;
-/** Maximum crawls and hosts in the lists, because a person does not look through more. */
+/** A person does not look through more crawls or hosts. */
 const [CRAWLS, HOSTS] = [50, 100];
 
 let service = null;
 let crawls = [];
 let workers = null;
 let seen = null;
-/** Aborts the requests for the shown crawl. */
 let shown = new AbortController();
 
 const notice = (text, isBad) => setText("notice", text, isBad);
@@ -30,7 +29,6 @@ function words(error, again = "Try again in") {
   throw error;
 }
 
-/** Called with the result of each repeated request. */
 function tell(problem) {
   if (problem?.status === 401) leave(words(problem), true);
   else if (problem) notice(words(problem, "Asking again in"), true);
@@ -43,7 +41,6 @@ function showParts(isKeyed) {
   if (!isKeyed) byId("key").focus();
 }
 
-/** Removes the key, and everything that was shown with it. */
 function leave(text, isBad) {
   sessionStorage.removeItem(STORED);
   service?.stop();
@@ -56,7 +53,7 @@ function leave(text, isBad) {
   notice(text, isBad);
 }
 
-/** Shows everything that a key gives access to, if the service accepts the key. */
+/** The service must accept the key. */
 async function enter(key) {
   notice("Asking the service…");
   try {
@@ -91,7 +88,7 @@ async function overview() {
   showOverview(answer);
 }
 
-/** Shows the crawl in the location's hash, or the newest one if there is none. */
+/** Without a hash, the newest crawl is shown. */
 function select() {
   const crawl = crawlOf(location.hash.slice(1)) ?? crawls[0];
   const { hash } = document.activeElement;
@@ -104,7 +101,6 @@ function select() {
     if (isShown) link.ariaCurrent = "true";
     return make("li", "", link);
   });
-  // The links were replaced, so focus the new one.
   if (hash) document.querySelector(`#crawls [href="${CSS.escape(hash)}"]`)?.focus();
   show("no-crawls", !crawl);
   if (!crawl) return;
@@ -147,7 +143,6 @@ function move(button, verb) {
   return act(button, notice, async () => {
     await service.ask(`/v1/crawls/${id}/${verb}`, { method: "POST" });
     await list();
-    // The pressed button is now hidden, so focus the one that replaces it.
     byId("resume").focus();
     byId("pause").focus();
   });

@@ -1,9 +1,9 @@
-// Owns the view of the installation: workers, slots, scans with their stages.
+// This module shows the installation: workers, slots, scans with their stages.
 
 import { fill, make, makeRow, setText } from "./document.js";
 import { count, day, duration, rate, spoken } from "./words.js";
 
-/** Returns a stage's finished and remaining work at a time in milliseconds. */
+/** `now` is in milliseconds. */
 function stageCells(stage, now) {
   const { kind, done, discarded, outstanding } = stage;
   const [ended, all] = [done + discarded, done + discarded + outstanding];

@@ -1,15 +1,12 @@
-// Owns requests to the service: the key, problems, and retry times. Invariant: no request is
-// repeated while the service wants a pause (Retry-After) or is unreachable, or while this page is
-// hidden. Does not depend on what responses mean.
+// This module sends requests to the service. It repeats none while the service wants a pause
+// (Retry-After) or is unreachable, or while this page is hidden.
 
-/** If an unreachable service sends no Retry-After, we wait for this many seconds. */
+/** If an unreachable service sends no Retry-After. */
 const AWAY_S = 5;
 
 export const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
-/**
- * A failed request, with its problem details (RFC 9457). `status` is 0 if there was no response.
- */
+/** Problem details (RFC 9457). `status` is 0 if there was no response. */
 export class Problem extends Error {
   constructor(status, problem, retryAfterS) {
     super(problem.code ?? status);
@@ -23,7 +20,7 @@ export class Service {
   #quietUntil = 0;
   #stop = new AbortController();
 
-  /** `tell` is called with a repeated request's problem, or with null if there is no problem. */
+  /** `tell` is called with a repeated request's problem, or with null. */
   constructor(key, tell) {
     this.#key = key;
     this.tell = tell;
@@ -37,7 +34,7 @@ export class Service {
     this.#stop.abort();
   }
 
-  /** Sends one request and resolves to the response's JSON. Throws a Problem. */
+  /** Resolves to the response's JSON. Throws a Problem. */
   async ask(path, { body, method = body ? "POST" : "GET", headers, signal = this.signal } = {}) {
     let response = { status: 0 };
     let answer = {};
@@ -62,10 +59,7 @@ export class Service {
     throw new Problem(response.status, answer, asked);
   }
 
-  /**
-   * Performs a task, waits `everyMs` milliseconds, and repeats this until the task returns false or
-   * the signal is aborted.
-   */
+  /** Repeats `task` until it returns false or the signal is aborted. */
   async repeat(everyMs, signal, task) {
     while (!signal.aborted) {
       if (document.hidden || !this.isLive || Date.now() < this.#quietUntil) {

@@ -1,12 +1,10 @@
-// Owns how numbers, times, outcomes and problems are phrased, and values computed from one
-// response. Does not depend on the document or the network.
+// This module phrases numbers, times, outcomes and problems.
 
-/** Shorter pauses are not mentioned. */
 const SHORT_S = 1.5;
 
 export const count = (number) => Math.round(number).toLocaleString("en");
 
-/** Formats pages per second: "0.03", "2.4", "1,234". */
+/** Pages per second: "0.03", "2.4", "1,234". */
 export const rate = (number) => number >= 100 ? count(number)
   : number.toLocaleString("en", { maximumSignificantDigits: 2 });
 
@@ -26,15 +24,13 @@ export function duration(seconds) {
     : `${Math.round(minutes / 1_440)} days`;
 }
 
-/** Returns the time in the visitor's time zone. */
 export const clock = (at) => new Date(at).toLocaleTimeString("en-GB");
 export const day = (at) => new Date(at).toLocaleString("en-GB",
   { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
-/** Converts a stable name to words: "robots_disallowed" becomes "robots disallowed". */
+/** Converts "robots_disallowed" to "robots disallowed". */
 export const spoken = (name = "") => name.replace("http_", "HTTP ").replaceAll("_", " ");
 
-/** Returns the sum over counts by name. */
 export const sumOf = (counts) => Object.values(counts).reduce((sum, number) => sum + number, 0);
 
 function pauseOf({ origin, outcome, since, until }, now) {
@@ -42,7 +38,6 @@ function pauseOf({ origin, outcome, since, until }, now) {
   return `${origin}: ${spoken(outcome)} for ${time(since)}; next in ${time(until)}`;
 }
 
-/** Returns why a host waits at the time `now`, in milliseconds. */
 export function whyItWaits(host, now) {
   const waits = (Math.max(Date.parse(host.free_at), Date.parse(host.next_due)) - now) / 1_000;
   const again = waits > SHORT_S ? `; asked again in ${duration(waits)}` : "";
@@ -57,8 +52,8 @@ export function whyItWaits(host, now) {
 }
 
 /**
- * Returns the estimated seconds until all pending URLs are fetched, or null if this cannot be
- * estimated. One slow host's delays may take longer than all other hosts together.
+ * Returns null if this cannot be estimated. One slow host's delays may take longer than all other
+ * hosts together.
  */
 export function secondsLeft({ state, pending, budget_left: most = pending }, pages, pace) {
   if (state !== "running") return null;
@@ -67,7 +62,7 @@ export function secondsLeft({ state, pending, budget_left: most = pending }, pag
   return left || null;
 }
 
-/** Returns the message for a problem. `again` starts the sentence about when to retry. */
+/** `again` starts the sentence about when to retry. */
 export function problemWords({ status, title, detail, errors, retryAfterS }, again) {
   if (status === 401) return "The service does not know this key. It may be mistyped, or revoked.";
   const said = title ?? (status ? `The service failed (${status})` : "The service is away");

@@ -1,13 +1,13 @@
-// Owns the page's address: seed, tab, site, open and skin in the location's hash. Invariants: the
-// page always has an address that leads to the same wall; values from a hash are validated. Does
-// not depend on how a site is found or shown, or on what a history entry stores.
+// This module reads and writes the page's address: seed, tab, site, open and skin in the location's
+// hash. The page always has an address that leads to the same wall, and values from a hash are
+// validated.
 
 import { hostnameOf } from "./bundles.js";
 import { SKINS } from "./layout.js";
 
 /**
- * Reads a location hash: {seed, tab, site, open, skin}. If a value is absent or invalid, it is
- * null, "" or false. `site` is a hostname in ASCII; `tab` is the number of the first tab in view.
+ * Reads a location hash. If a value is absent or invalid, it is null, "" or false. `site` is a
+ * hostname in ASCII; `tab` is the number of the first tab in view.
  */
 export function readAddress(hash) {
   const fields = new URLSearchParams(hash.slice(1));
@@ -32,7 +32,7 @@ export function writeAddress({ seed, tab, site, open, skin }) {
   return `#seed=${seed}${place}${skin ? `&skin=${skin}` : ""}`;
 }
 
-/** Folds a number such as milliseconds since 1970 to a 32-bit seed. */
+/** Folds a number to a 32-bit seed. */
 export function seedOfNumber(number) {
   return (Math.floor(number / 4294967296) ^ (number % 4294967296)) >>> 0;
 }
@@ -41,13 +41,11 @@ export function seedOfNumber(number) {
 export class Address {
   #onChange;
 
-  /** `onChange` is called when the address has changed. */
   constructor(onChange) {
     this.#onChange = onChange;
     this.seed = seedOfNumber(Date.now());
     /** The skin that the visitor chose, or "". Going back keeps it. */
     this.skin = readAddress(location.hash).skin;
-    /** Called before the visitor leaves a history entry. */
     this.beforeStep = () => {};
     this.#read();
     window.addEventListener("popstate", () => this.#follow());
@@ -69,12 +67,10 @@ export class Address {
     this.#onChange();
   }
 
-  /** Adds a history entry with this address. */
   push(state) {
     history.pushState(state, "", this.#hash());
   }
 
-  /** Writes this address and `state` into the current entry. */
   replace(state) {
     try {
       history.replaceState(state, "", this.#hash());

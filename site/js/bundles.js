@@ -1,7 +1,5 @@
-// Owns the formats: validates and reads hostnames, manifest.json and bundles, and fetches files.
-// Invariants: a tab from this module links to http or https, has a small PNG or no icon, and has no
-// control characters in its title; a failed fetch is a value, never an exception. Does not depend
-// on the DOM or on the order of bundles.
+// This module validates hostnames, manifest.json and bundles, and fetches files. Its tabs link to
+// http or https, have a small PNG or no icon, and have no control characters in their titles.
 
 const MAX_URL_CHARACTERS = 2048;
 const MAX_TITLE_CHARACTERS = 300;
@@ -18,7 +16,7 @@ const PLAIN_PATH = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-
 const PRIVATE = /^([^.]+|[\d.]+|.+\.(local(host)?|internal|lan|home\.arpa))\.?$/;
 const INVISIBLE_ONLY = /^[\p{Z}\p{Cc}\p{Cf}\p{Cs}\p{M}\u2800\u3164\u115f\u1160\uffa0]*$/u;
 
-/** Reads a parsed manifest.json: its fields, with `overrides` a Map, or null if it is invalid. */
+/** Returns null if the manifest is invalid. `overrides` becomes a Map. */
 export function readManifest(value) {
   if (!isObject(value)) return null;
   const { bundles, prefix } = value;
@@ -50,9 +48,8 @@ export function bundlePath(manifest, number) {
 }
 
 /**
- * Reads a parsed bundle. Returns its valid tabs, or null if it is not a bundle. The tab for
- * `ownHost`, this page's hostname, cannot be framed, because a frame from our own origin could
- * leave its sandbox.
+ * Returns a bundle's valid tabs, or null if this is not a bundle. The tab for `ownHost`, this
+ * page's hostname, cannot be framed, because a frame from our own origin could leave its sandbox.
  */
 export function readBundle(value, ownHost) {
   if (!isObject(value) || !Array.isArray(value.entries)) return null;
@@ -63,7 +60,7 @@ export function readBundle(value, ownHost) {
   return tabs;
 }
 
-/** Reads one entry. Returns {url, host, title, icon, frameable}, or null if it is invalid. */
+/** Returns {url, host, title, icon, frameable}, or null if the entry is invalid. */
 export function readEntry(entry) {
   if (!isObject(entry) || typeof entry.url !== "string") return null;
   if (entry.url.length > MAX_URL_CHARACTERS) return null;
@@ -85,7 +82,7 @@ export function readEntry(entry) {
 }
 
 /**
- * Returns a title as one line, without control characters and stacked marks; "" if it is invisible.
+ * Returns a title as one line without control characters and stacked marks; "" if it is invisible.
  */
 export function readTitle(title) {
   if (typeof title !== "string") return "";
@@ -111,9 +108,8 @@ export function readIcon(icon) {
 }
 
 /**
- * Fetches JSON, or the result that `read` makes from the response. Resolves to {value}, or to
- * {trouble}: "missing" (4xx status), "broken" (invalid JSON) or "network" (no response, or a busy
- * server). `fresh` bypasses the browser's cache.
+ * Fetches JSON, or what `read` makes from the response. Resolves to {value}, or to {trouble}:
+ * "missing" (4xx status), "broken" (invalid JSON) or "network" (no response, or a busy server).
  */
 export async function fetchFile(
   url, { fresh, fetcher = fetch, read = (response) => response.json() } = {},
@@ -139,7 +135,6 @@ export function hostnameOf(text) {
   }
 }
 
-/** The mailto: or https: address for reports, else "". */
 function readContact(contact) {
   return /^(?:mailto:[^?]+@[^?]+|https:\/\/.+)$/.test(contact) ? textOf(contact) : "";
 }
@@ -156,7 +151,6 @@ function textOf(value) {
   return typeof value === "string" ? value.slice(0, 100) : "";
 }
 
-/** Ensures that the path stays below the site's root. */
 function isPlainPath(path) {
   return path.length <= 200 && PLAIN_PATH.test(path);
 }

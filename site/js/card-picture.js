@@ -1,52 +1,40 @@
-// Owns the pictures that visitors save: a card as a PNG of 1200 x 630 pixels, the size that most
-// networks show. Invariants: a picture has the page's colours, light or dark; it is drawn from the
-// page's own data only, so that the canvas can be read; no text leaves its box. Does not depend on
-// what the card is about.
+// This module draws the pictures that visitors save, with the page's colours, light or dark. It
+// uses only the page's own data, because otherwise the canvas could not be read.
 
-import { directionOf, linesOf, sizeThatFits } from "./picture-text.js";
+import { directionOf, hostLinesOf, linesOf, sizeThatFits } from "./picture-text.js";
 
-/** Size of a picture in pixels, which is the size of preview.png. */
+/** The size of preview.png, which most networks show. */
 const WIDTH_PX = 1_200;
 const HEIGHT_PX = 630;
-/** Height of the strip of tabs at the top. */
 const STRIP_PX = 84;
-/** Width of a tab in the strip, with room for about 17 characters. */
+/** There is room for about 17 characters. */
 const TAB_PX = 270;
-/** Side of an icon in the strip: most icons have this many pixels. */
 const TAB_ICON_PX = 32;
-/** Nothing is drawn closer to an edge, apart from the strip. */
 const MARGIN_PX = 48;
-/** Side of the box with the large icon, and of the icon: 12 times 32 pixels, 24 times 16 pixels. */
+/** 12 times 32 pixels, 24 times 16 pixels. */
 const PORTRAIT_PX = 448;
 const LARGE_ICON_PX = 384;
 const PORTRAIT_TOP_PX = STRIP_PX + MARGIN_PX;
-/** The text is to the right of the portrait. */
 const TEXT_LEFT_PX = 2 * MARGIN_PX + PORTRAIT_PX;
 const TEXT_PX = WIDTH_PX - MARGIN_PX - TEXT_LEFT_PX;
-/** Height of a line as a multiple of its font size. */
 const LINE_HEIGHT = 1.25;
-/** The mosaic has this many icons per row and column, each in a cell of 80 pixels. */
 const MOSAIC_SIDE = 5;
 const MOSAIC_ICON_PX = 64;
 const MOSAIC_INSET_PX = 24;
-/** Height of the footer, and side of the mark in it. */
 const FOOTER_PX = 28;
 /** A download may start late, so its data are kept for this long. */
 const KEEP_MS = 60_000;
-/** The page's colours by the name that the drawing uses. */
 const COLOURS = {
   strip: "hsl(var(--hue) var(--tint) var(--level))", panel: "var(--toolbar)", ink: "var(--ink)",
   tabInk: "var(--tab-ink)", soft: "var(--soft)", field: "var(--field)", accent: "var(--accent)",
 };
-/** The page's mark, in a square of 16 pixels. */
 const MARK = "M2.5 14V9a2 2 0 0 1 2-2h7a2 2 0 0 1 2 2v5z";
 
 /**
- * Resolves to the picture, a PNG as a Blob. `tabs` are {icon, name, isActive}, drawn in the strip
- * at the top around the active one, which alone shows its name. `icons` are data URLs: one is
- * enlarged, several make a mosaic, and without any the `letter` is drawn. `lines` are {text, sizes,
- * maxLines, gapPx, isBold, isSoft, isQuote}; `sizes` are font sizes in pixels, in descending order.
- * `footer` is the page's address.
+ * Resolves to a PNG as a Blob. `tabs` are {icon, name, isActive, isHost}; only the active one shows
+ * its name. `icons` are data URLs: one is enlarged, several make a mosaic, and without any the
+ * `letter` is drawn. `lines` are {text, sizes, maxLines, gapPx, isBold, isSoft, isQuote, isHost};
+ * `sizes` are font sizes in pixels, in descending order.
  */
 export async function drawPicture({ tabs, icons, letter, lines, footer }) {
   const canvas = Object.assign(document.createElement("canvas"),
@@ -69,7 +57,7 @@ export async function drawPicture({ tabs, icons, letter, lines, footer }) {
   });
 }
 
-/** Downloads a picture as a file with this name. */
+/** Downloads a picture as a file. */
 export function savePicture(blob, name) {
   const url = URL.createObjectURL(blob);
   const link = Object.assign(document.createElement("a"), { href: url, download: name });
@@ -79,7 +67,7 @@ export function savePicture(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), KEEP_MS);
 }
 
-/** Returns the page's colours for this visitor, in a form that the canvas understands. */
+/** Returns the colours in a form that the canvas understands. */
 function pageColours() {
   const probe = document.createElement("span");
   document.body.append(probe);
@@ -92,7 +80,7 @@ function pageColours() {
   return colours;
 }
 
-/** Resolves to an icon's image; null if it cannot be decoded. */
+/** Resolves to null if the icon cannot be decoded. */
 async function load(source) {
   const image = new Image();
   image.src = source;
@@ -115,7 +103,7 @@ function setFont({ context, font }, sizePx, isBold) {
   context.font = `${isBold ? "700" : "400"} ${sizePx}px ${font}`;
 }
 
-/** Draws an icon in the middle of a square, enlarged by an integer so that its pixels are sharp. */
+/** Enlarges the icon by an integer, so that its pixels are sharp. */
 function drawIcon({ context, isDark }, image, x, y, sidePx) {
   const { naturalWidth, naturalHeight } = image;
   const longest = Math.max(naturalWidth, naturalHeight);
@@ -130,11 +118,10 @@ function drawIcon({ context, isDark }, image, x, y, sidePx) {
   context.shadowColor = "#0000";
 }
 
-/** Draws the tabs at the top. The active one is above the text; others go on beyond the edges. */
 function drawStrip(pen, tabs, images) {
   const { context, colours } = pen;
   const active = tabs.findIndex(({ isActive }) => isActive);
-  tabs.forEach(({ icon, name, isActive }, at) => {
+  tabs.forEach(({ icon, name, isActive, isHost }, at) => {
     const x = TEXT_LEFT_PX - 24 + (at - active) * TAB_PX;
     if (isActive) fill(pen, "panel", x, 14, TAB_PX, STRIP_PX - 14, [16, 16, 0, 0]);
     const image = images.get(icon);
@@ -154,7 +141,8 @@ function drawStrip(pen, tabs, images) {
     context.textAlign = "left";
     context.direction = directionOf(name);
     context.textBaseline = "middle";
-    const [line] = linesOf(name, room, 1, (text) => context.measureText(text).width);
+    const fit = isHost ? hostLinesOf : linesOf;
+    const [line] = fit(name, room, 1, (text) => context.measureText(text).width);
     context.fillText(line, textLeft, 14 + (STRIP_PX - 14) / 2);
   });
 }
@@ -185,7 +173,6 @@ function drawPortrait(pen, images, letter) {
   context.fillText(letter, x + PORTRAIT_PX / 2, y + PORTRAIT_PX / 2);
 }
 
-/** Draws the lines one below the other, in the middle of the space above the footer. */
 function drawLines(pen, lines) {
   const { context, colours } = pen;
   const blocks = lines.map(({ text, sizes, maxLines = 1, gapPx = 0, isBold = false, ...look }) => {
@@ -195,7 +182,8 @@ function drawLines(pen, lines) {
     };
     const room = look.isQuote ? TEXT_PX - 24 : TEXT_PX;
     const size = sizeThatFits(text, sizes, room, measure) ?? sizes.at(-1);
-    const parts = linesOf(text, room, maxLines, (part) => measure(part, size));
+    const fit = look.isHost ? hostLinesOf : linesOf;
+    const parts = fit(text, room, maxLines, (part) => measure(part, size));
     return { parts, size, isBold, gapPx, heightPx: parts.length * size * LINE_HEIGHT, ...look };
   });
   const heightPx = blocks.reduce((sum, block) => sum + block.gapPx + block.heightPx, 0);

@@ -1,8 +1,6 @@
-// Owns loading css/card.css, the style for the cards that visitors share. Importing this module
-// waits until the style has loaded or failed, but not forever. Does not depend on who needs the
-// style.
+// This module loads css/card.css. Importing it waits until the style has loaded or failed, for a
+// limited time because a card must appear even without its style.
 
-/** Maximum waiting time, because a card must appear even without the style. */
 const PATIENCE_MS = 2_000;
 
 const link = Object.assign(document.createElement("link"), {

@@ -1,11 +1,9 @@
-// Owns charts and number formats: bars are lists, lines are inline SVG. Invariants: values enter
-// the document only as text and lengths; text has the visitor's size; invalid values omit a chart
-// and never throw. Does not depend on what the numbers mean.
+// This module draws charts and formats numbers. Values enter the document only as text and lengths,
+// and an invalid value omits a chart.
 
 import { count as formatted } from "./strings.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-/** The line chart's drawing size. It is scaled to its section's width. */
 const WIDTH_PX = 460;
 const HEIGHT_PX = 150;
 const DOT_PX = 3.5;
@@ -53,7 +51,7 @@ export function duration(seconds) {
 const amount = (number, sum) => `${count(number)} · ${share(number, sum)}`;
 
 /**
- * Returns a section with a bar for each [name, number] pair, or null without pairs; `write(number,
+ * Returns a section with a bar for each [name, number] pair; null without pairs. `write(number,
  * sum)` returns the text next to a bar.
  */
 export function bars(title, pairs, write = amount) {

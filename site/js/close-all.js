@@ -1,14 +1,12 @@
-// Owns closing all tabs: the question, the empty wall, and reopening. Loaded on demand. Invariants:
-// nothing is lost, because the wall is only hidden, and a reload shows it again. Does not depend on
-// how a single tab is closed.
+// This module closes all tabs if the visitor agrees. Nothing is lost, because this only hides the
+// wall, and a reload shows it again.
 
 import { button, textElement } from "./elements.js";
 import { CLOSING, SHARE } from "./strings.js";
 
-/** Duration of the animation that moves all rows out of view. */
 const LEAVE_MS = 700;
 
-/** Closes all tabs if the visitor agrees, and reopens them. */
+/** Asks, closes and reopens. */
 export class CloseAll {
   #wall;
   #closeSite;
@@ -18,10 +16,6 @@ export class CloseAll {
   #dialog = document.createElement("dialog");
   #empty = document.createElement("section");
 
-  /**
-   * `wall` is the TabWall; `closeSite` closes the open site, if there is one, and resolves when the
-   * address does not name it; `showVisit` shows the summary of the visit.
-   */
   constructor(wall, closeSite, showVisit) {
     this.#wall = wall;
     this.#closeSite = closeSite;
@@ -40,19 +34,16 @@ export class CloseAll {
     this.#empty.ariaLabel = CLOSING.noTabsLabel;
     document.body.append(this.#dialog);
     wall.container.parentElement.append(this.#empty);
-    // Using the header, going back or forward, or pressing Escape shows the tabs again.
     for (const type of ["click", "focusin"]) {
       document.getElementById("header").addEventListener(type, () => this.#reopen());
     }
     window.addEventListener("popstate", () => this.#reopen());
     document.addEventListener("keydown", ({ key }) => {
-      // If a dialog is open, Escape closes only the dialog.
       const isBehind = document.querySelector("dialog[open]") !== null;
       if (key === "Escape" && !isBehind) this.#reopen();
     }, true);
   }
 
-  /** Asks the visitor whether to close all `tabs` tabs. */
   ask(tabs) {
     this.#count = tabs;
     this.#question.textContent = CLOSING.question(this.#count);
@@ -62,8 +53,7 @@ export class CloseAll {
   async #close() {
     this.#dialog.close();
     const { container } = this.#wall;
-    // Wait until the site is closed, because this goes back in the history, which would reopen all
-    // tabs.
+    // Closing the site goes back in the history, which would reopen all tabs.
     await Promise.all([this.#closeSite(), this.#leave()]);
     container.inert = true;
     container.classList.add("all-closed");
@@ -88,7 +78,6 @@ export class CloseAll {
     if (hadFocus) container.focus({ preventScroll: true });
   }
 
-  /** Moves the rows out of view to both sides, one after another. */
   async #leave() {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     const { rows, container } = this.#wall;
@@ -100,8 +89,7 @@ export class CloseAll {
         { duration: LEAVE_MS / 2, delay, easing: "ease-in", fill: "forwards" });
     });
     await Promise.allSettled(motions.map(({ finished }) => finished));
-    // Keep the rows out of view until the wall is hidden, otherwise they would appear again
-    // briefly.
+    // Otherwise the rows would appear again briefly before the wall is hidden.
     requestAnimationFrame(() => motions.forEach((motion) => motion.cancel()));
   }
 }

@@ -1,12 +1,10 @@
-// Owns the bar that counts closed tabs, and its buttons. The bar appears when a tab is closed, and
-// disappears some seconds later. It is loaded when the first tab is closed. Screen readers announce
-// the count at most once in ten seconds. Does not depend on how a tab is closed.
+// This module shows the bar that counts closed tabs. It is loaded when the first tab is closed.
 
 import { Announcer } from "./announcer.js";
 import { button } from "./elements.js";
 import { CLOSING, SHARE } from "./strings.js";
 
-/** The bar disappears this long after the last change, unless it is hovered or focused. */
+/** While the bar is hovered or focused, it does not disappear. */
 const STAY_MS = 10_000;
 
 /** The bar at the bottom of the window. */
@@ -23,10 +21,6 @@ export class ClosingBar {
   #showVisit;
   #count = 0;
 
-  /**
-   * `page` is main.js's object; `undo` reopens the most recently closed tab; `closeSite` closes the
-   * open site; `showVisit` shows the summary of the visit.
-   */
   constructor(page, { undo, closeSite, showVisit }) {
     this.#page = page;
     this.#closeSite = closeSite;
@@ -46,7 +40,6 @@ export class ClosingBar {
     page.wall.container.closest("main").append(this.#element, this.#status);
   }
 
-  /** Shows how many tabs are closed. `closed` is the ClosedTabs. */
   update(closed) {
     const { count, ofWall } = closed;
     this.#count = count;

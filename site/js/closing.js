@@ -1,15 +1,13 @@
-// Owns closing: a tab's cross and the keys that close it, how to reopen it, and how the other tabs
-// in the row move. Invariants: a closed tab keeps its number, so that a link leads to the same
-// tabs; while the mouse is on a row, its tabs keep their width, so that the next cross moves below
-// the pointer; the open tab's cross closes the site. Does not depend on how a tab is drawn, or on
-// the bar's text.
+// This module closes and reopens tabs, and moves the other tabs in the row. A closed tab keeps its
+// number, so that a link leads to the same tabs. While the mouse is on a row, its tabs keep their
+// width, so that the next cross moves below the pointer.
 
 import { ClosedTabs } from "./closed-tabs.js";
 import { visitStorage } from "./visit-storage.js";
 
-/** Width of the area in which a click hits the cross, measured from the tab's edge. */
+/** Measured from the tab's edge. */
 const CROSS_PX = 28;
-/** Height of that area on a phone. A tap above or below the cross must open the tab. */
+/** A tap above or below the cross must open the tab. */
 const PHONE_CROSS_HEIGHT_PX = 36;
 const SLIDE_MS = 160;
 const TEXT_FIELDS = "input, select, textarea, [contenteditable]";
@@ -23,17 +21,11 @@ export class TabClosing {
   #closeSite;
   #showVisit;
   #closed = new ClosedTabs(visitStorage);
-  /** The ClosingBar, or null until it is loaded. Closing the first tab loads it. */
   #bar = null;
   #shown = null;
-  /** The link whose cross is under the mouse, or null. */
   #marked = null;
   #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
-  /**
-   * `page` is main.js's object; `closeSite` closes the open site; `showVisit` shows the summary of
-   * the visit.
-   */
   constructor(page, { marquee, navigation, closeSite, showVisit }) {
     this.#page = page;
     this.#marquee = marquee;
@@ -48,7 +40,6 @@ export class TabClosing {
     document.addEventListener("keydown", (event) => this.#pressUndo(event));
   }
 
-  /** How many tabs are closed on all walls. */
   get count() {
     return this.#closed.count;
   }
@@ -62,11 +53,10 @@ export class TabClosing {
     if (wall.closed.size === 0 && this.#closed.ofWall.length === 0) return;
     wall.setClosed(new Set(this.#closed.ofWall));
     this.#page.paint();
-    // Show the bar after a reload, too, so that closed tabs can be reopened.
+    // After a reload, too, closed tabs can be reopened.
     if (this.#closed.ofWall.length > 0) void this.#showBar();
   }
 
-  /** Shows the tab again if it is closed. */
   reopen(index) {
     const { wall } = this.#page;
     if (!wall.closed.has(index)) return;
@@ -75,7 +65,6 @@ export class TabClosing {
     this.#bar?.update(this.#closed);
   }
 
-  /** Reopens the most recently closed tab and scrolls to it. */
   undo() {
     const index = this.#closed.ofWall.at(-1);
     if (index === undefined) return;
@@ -84,7 +73,6 @@ export class TabClosing {
     this.reopen(index);
     this.#marquee.show(index);
     this.#page.wall.setCursor(index);
-    // If a button was pressed, it keeps the focus.
     if (!document.activeElement.closest("button")) this.#page.wall.focus(index);
   }
 
@@ -106,7 +94,7 @@ export class TabClosing {
     void this.#showBar();
   }
 
-  /** Loads the bar and shows how many tabs are closed. Closing works without it. */
+  /** Closing works without the bar. */
   async #showBar() {
     try {
       const { ClosingBar } = await import("./closing-bar.js");
@@ -115,7 +103,6 @@ export class TabClosing {
       });
       this.#bar.update(this.#closed);
     } catch {
-      // Loading is retried when the next tab is closed.
     }
   }
 
@@ -138,7 +125,7 @@ export class TabClosing {
     const isPlain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
     if (index < 0 || !isPlain || !CLOSING_KEYS.includes(event.key)) return;
     event.preventDefault();
-    // The visitor may have scrolled away from the focused tab. Close only what is visible.
+    // The visitor may have scrolled away from the focused tab, which must not be closed then.
     const { top, bottom } = event.target.getBoundingClientRect();
     if (bottom <= this.#page.headerPx || top >= window.innerHeight) this.#navigation.goTo(index);
     else this.#close(index);
@@ -156,9 +143,6 @@ export class TabClosing {
     this.undo();
   }
 
-  /**
-   * Marks the cross under the mouse. If the mouse has left the locked row, its tabs may grow again.
-   */
   #point(event) {
     if (event.pointerType !== "mouse") return;
     const { lockedNode } = this.#page.wall;
@@ -167,7 +151,6 @@ export class TabClosing {
     if (lockedNode && lockedNode !== event.target.closest(".row")) this.#unlock();
   }
 
-  /** Marks the link's cross as the one under the mouse. With null, no cross is marked. */
   #mark(link) {
     if (link === this.#marked) return;
     this.#marked?.classList.remove("on-cross");
@@ -191,7 +174,6 @@ export class TabClosing {
     return skin === "safari" && !phone ? clientX < left + CROSS_PX : clientX > right - CROSS_PX;
   }
 
-  /** Calls `change`, which closes or shows the tab, and moves the row's other tabs. */
   #change(index, change) {
     const { wall } = this.#page;
     const row = wall.rowOf(index);
@@ -209,7 +191,6 @@ export class TabClosing {
     const before = placesOf(row);
     change();
     paint();
-    // Tabs to the left keep their position; tabs to the right move left.
     const left = before.get(index);
     const kept = [...placesOf(row).keys()];
     const anchor = left === undefined
@@ -236,10 +217,7 @@ export class TabClosing {
   }
 }
 
-/**
- * Returns the visual position of each tab in the row by its number, in pixels from the row's left
- * edge.
- */
+/** In pixels from the row's left edge, by the tab's number. */
 function placesOf({ cells, lefts, shiftPx }) {
   return new Map(cells.flatMap(({ index }, column) =>
     (index < 0 ? [] : [[index, lefts[column] + shiftPx]])));

@@ -1,5 +1,5 @@
-// Owns the buttons that copy the lines next to them. Without this script the buttons stay hidden,
-// and one click still selects the lines. Does not depend on the lines' content.
+// This script shows the buttons that copy the lines next to them. Without it, one click still
+// selects the lines.
 
 import { BOT, COMMON } from "./strings.js";
 

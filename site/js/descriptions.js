@@ -1,14 +1,11 @@
-// Owns tabs' accessible descriptions. A title such as "Home" does not identify its site, so the
-// description contains the hostname, and whether the site opens in a new tab. Invariants: nothing
-// is written while the page scrolls, except hosts that a card would show in Punycode; a tab is
-// described before it gets the focus, so that a screen reader can read the description. Does not
-// depend on why tabs are painted.
+// This module writes the tabs' accessible descriptions, because a title such as "Home" does not
+// identify its site. It writes while the page does not scroll, but always before a tab gets the
+// focus, so that a screen reader can read the description.
 
 import { shownHost } from "./host-name.js";
 import { withoutWww } from "./search-keys.js";
 import { TAB } from "./strings.js";
 
-/** Descriptions are written when nothing was painted for this long. */
 const REST_MS = 200;
 
 /** Describes a wall's painted tabs. */
@@ -16,10 +13,9 @@ export class TabDescriptions {
   #wall;
   #wordsOf;
   #timer = 0;
-  /** For each link, the tab and the additional text in its current description. */
   #described = new WeakMap();
 
-  /** `wall` is the TabWall; `wordsOf(index)` returns additional text for a tab. */
+  /** `wordsOf(index)` returns additional text for a tab. */
   constructor(wall, wordsOf) {
     this.#wall = wall;
     this.#wordsOf = wordsOf;
@@ -29,7 +25,6 @@ export class TabDescriptions {
     });
   }
 
-  /** Must be called after each painting. */
   painted() {
     const { rows, layout } = this.#wall;
     for (const { cells } of layout.phone ? rows : []) {
@@ -44,8 +39,8 @@ export class TabDescriptions {
   #describe({ link, tab, index }) {
     const words = tab ? this.#wordsOf(index) : "";
     const before = this.#described.get(link);
-    // A card on a phone also shows the host, from this attribute. Elsewhere the attribute would
-    // only take time.
+    // A card on a phone shows the host from this attribute. Elsewhere the attribute would only take
+    // time.
     const showsHost = Boolean(tab) && this.#wall.layout.phone;
     const isDescribed = before && before.tab === tab && before.words === words;
     if (isDescribed && (!showsHost || link.dataset.host)) return;

@@ -1,13 +1,9 @@
-// Owns diving: a button opens a random site further down the wall, as often as the visitor likes.
-// Invariants: the tabs above the site are loaded first; if no further tabs can be loaded, a dive
-// starts again from the top; no key dives, because the space key must scroll. Does not depend on
-// how a site is opened or shown.
+// This module opens a random site further down the wall. It first loads the tabs above the site,
+// and starts again from the top if no further tabs can be loaded.
 
 import { firstTabOfRow, rowOfTab, rowsOfTabs } from "./layout.js";
 
-/**
- * Maximum tabs that a dive skips. This is about a bundle, so that a dive loads one or two bundles.
- */
+/** About a bundle, so that a dive loads one or two bundles. */
 const MAX_TABS_PAST = 120;
 
 /** Opens a random site that can be framed. */
@@ -15,10 +11,9 @@ export class Dive {
   #page;
   #button;
   #open;
-  /** The tab at which the search for a site starts, or -1. */
   #wished = -1;
 
-  /** `page` is main.js's object; `open(index)` opens a tab's site if it can be framed. */
+  /** `open(index)` opens a tab's site if it can be framed. */
   constructor(page, button, open) {
     this.#page = page;
     this.#button = button;

@@ -1,32 +1,28 @@
-// Owns how a visitor moves a row: by dragging, throwing or swiping it, or by the wheel. Invariants:
-// a drag is not a click; on a touch screen a vertical movement scrolls the page; the marquee holds
-// a row while it is dragged or thrown; a drag also ends if the pointer is released outside the row.
-// Does not depend on what a tab shows or does.
+// This module lets the visitor move a row by dragging, throwing or swiping it, or by the wheel. On
+// a touch screen a vertical movement scrolls the page.
 
-/** A pointer that moves less than this has clicked, not dragged. */
+/** A shorter movement is a click. */
 const MIN_DRAG_PX = 6;
 /** A throw's speed is measured over this time before the release. */
 const SPEED_WINDOW_MS = 80;
 /** A thrown row keeps 37 % of its speed after this time, like lists on phones. */
 const SLOWING_MS = 325;
-/** A thrown row that is slower than this stops, in pixels per millisecond. */
+/** A slower row stops, in pixels per millisecond. */
 const MIN_SPEED = 0.02;
-/** Pixels per wheel line, in browsers that count lines. */
+/** In browsers that count lines. */
 const LINE_PX = 32;
 
 /** Lets the visitor move rows. */
 export class RowDragging {
   #marquee;
   #container;
-  /** The pressed pointer: {id, node, x, startX, isDrag, samples}, or null. */
+  /** {id, node, x, startX, isDrag, samples}, or null. */
   #press = null;
-  /** Thrown rows' speeds, by node. */
   #thrown = new Map();
   #thrownAt = 0;
   #mustSwallowClick = false;
   #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
-  /** `container` is the wall's element; `marquee` moves its rows. */
   constructor(container, marquee) {
     this.#container = container;
     this.#marquee = marquee;
@@ -34,11 +30,9 @@ export class RowDragging {
     on("pointerdown", (event) => this.#begin(event));
     on("pointermove", (event) => this.#drag(event));
     on("dragstart", (event) => event.preventDefault());
-    // This listener must be passive, because otherwise the browser would wait for it at every
-    // scroll.
+    // Otherwise the browser would wait for this listener at every scroll.
     on("wheel", (event) => this.#wheel(event), { passive: true });
-    // Listen on the window, because the pointer is captured only once it drags and may be released
-    // outside the wall.
+    // The pointer is captured only once it drags, and may be released outside the wall.
     window.addEventListener("pointerup", (event) => this.#end(event, true));
     window.addEventListener("pointercancel", (event) => this.#end(event, false));
     // A drag may end without a click, so a new press must not suppress its own click.
@@ -68,7 +62,6 @@ export class RowDragging {
     const { pointerId, clientX, timeStamp } = event;
     const press = this.#press;
     if (press?.id !== pointerId) return;
-    // The button was released outside the window, where the page receives no event.
     if (event.buttons === 0) {
       this.#end(event, false);
       return;
@@ -92,7 +85,7 @@ export class RowDragging {
     // No click follows if the browser cancels the pointer.
     if (press.isDrag || !isRelease) this.#mustSwallowClick = isRelease;
     if (press.isDrag || !isRelease || !press.node.contains(target)) {
-      // Remove the focus from the pressed link, because a row with a focused link does not move.
+      // A row with a focused link does not move.
       const focused = document.activeElement;
       if (press.node.contains(focused) && !focused.matches(":focus-visible")) focused.blur();
     }
@@ -107,7 +100,6 @@ export class RowDragging {
     requestAnimationFrame((now) => this.#moveThrown(now));
   }
 
-  /** Moves the thrown rows in each frame until all of them have stopped. */
   #moveThrown(now) {
     const ms = Math.max(0, now - this.#thrownAt);
     this.#thrownAt = now;
@@ -132,7 +124,7 @@ export class RowDragging {
   }
 }
 
-/** Returns the speed at the time `end`, in pixels per millisecond. */
+/** In pixels per millisecond. */
 function speedOf(samples, end) {
   const last = samples.filter(({ at }) => end - at < SPEED_WINDOW_MS);
   const [first] = last;

@@ -1,17 +1,24 @@
-// Owns how elements with text are created: paragraphs, headings, buttons. Does not depend on where
-// they are inserted, or on what a button does.
+// This module creates elements with text.
 
-/** Returns a new element `name` with this text. */
+/** Returns a new element. */
 export function textElement(name, text) {
   const element = document.createElement(name);
   element.textContent = text;
   return element;
 }
 
-/** Returns a new button with this text; `onClick` is called when it is pressed. */
+/** `onClick` is called when the new button is pressed. */
 export function button(text, onClick) {
   const element = textElement("button", text);
   element.type = "button";
   element.addEventListener("click", onClick);
+  return element;
+}
+
+/** Returns the cross of a card or a bar. */
+export function closeButton(label, onClick) {
+  const element = button("×", onClick);
+  element.className = "card-close";
+  element.ariaLabel = label;
   return element;
 }

@@ -1,13 +1,9 @@
-// Owns how a hostname is shown: each label in its own script if this is unambiguous, otherwise in
-// Punycode. Invariants: these are the browsers' rules (Unicode Technical Standard 39): one script
-// per label, or a combination in common use; no label whose letters all look like another script's.
-// Does not depend on the DOM, or on the hostname's source.
+// This module decides how a hostname is shown: each label in its own script if this is unambiguous,
+// otherwise in Punycode. The rules are those of browsers (Unicode Technical Standard 39).
 
 import { decodeLabel } from "./search-keys.js";
 
-/**
- * Scripts in use for names (UAX 31, table 5). A label consists of one of them, or of a combination.
- */
+/** Scripts in use for names (UAX 31, table 5). */
 const SCRIPTS = ("Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek " +
   "Gujarati Gurmukhi Han Hangul Hebrew Hiragana Kannada Katakana Khmer Lao Latin Malayalam " +
   "Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan").split(" ");
@@ -60,9 +56,7 @@ function isSafe(label, top) {
     letters.test(label) && script.test(label) && !script.test(top));
 }
 
-/**
- * Returns a pattern for labels whose letters have these scripts; digits and marks fit any script.
- */
+/** Digits and marks fit any script. */
 function ofScripts(scripts) {
   const classes = scripts.map((script) => `\\p{scx=${script}}`).join("");
   return new RegExp(`^[${classes}\\p{sc=Common}\\p{sc=Inherited}]+$`, "u");

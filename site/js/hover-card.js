@@ -1,14 +1,12 @@
-// Owns the hover card, which shows the full title, the hostname and the enlarged icon for the
-// hovered or focused tab. Does not depend on rows or bundles.
+// This module shows the hover card for the hovered or focused tab.
 
 import { shownHost } from "./host-name.js";
 import { cardPosition } from "./navigation.js";
 
-/** The delay before the first card appears. */
+/** The first card appears after this delay. */
 const DELAY_MS = 350;
 /** The width of .card in css/everytab.css. */
 const WIDTH_PX = 288;
-/** An icon is magnified this many times, or less if it would be larger than the maximum size. */
 const MAGNIFICATION = 4;
 const MAX_ICON_PX = 128;
 
@@ -19,7 +17,6 @@ export class HoverCard {
   #icon = new Image();
   #timer = 0;
 
-  /** `element` is the page's #card. */
   constructor(element) {
     this.#element = element;
     this.#picture.className = "card-picture";
@@ -29,8 +26,8 @@ export class HoverCard {
   }
 
   /**
-   * Shows the card for `tab` next to its node `link`, without delay if a card is already visible.
-   * With `isFocused` it also names the keys that act on the tab.
+   * Shows the card next to `link`, without delay if a card is already visible. With `isFocused` it
+   * also names the keys that act on the tab.
    */
   show(link, tab, isFocused) {
     clearTimeout(this.#timer);
@@ -38,7 +35,6 @@ export class HoverCard {
       this.#element.hidden ? DELAY_MS : 0);
   }
 
-  /** Hides the card, or keeps it from appearing. */
   hide() {
     clearTimeout(this.#timer);
     this.#element.hidden = true;
@@ -61,7 +57,7 @@ export class HoverCard {
     this.#element.hidden = false;
   }
 
-  /** Magnifies the icon by an integer, so that its pixels stay square. */
+  /** An integer factor keeps the pixels square. */
   #magnify() {
     const { naturalWidth, naturalHeight } = this.#icon;
     const most = Math.floor(MAX_ICON_PX / Math.max(naturalWidth, naturalHeight));

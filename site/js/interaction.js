@@ -1,7 +1,5 @@
-// Owns everything that a visitor can do with the wall in addition to following links: connects
-// pointer, keyboard, motion, opening and search. Loaded once the first tabs are on screen.
-// Invariant: until this is loaded, links work normally. Does not depend on formats, on how a tab is
-// drawn, or on how the connected modules work.
+// This module connects pointer, keyboard, motion, opening and search. It is loaded once the first
+// tabs are on screen, and until then links work normally.
 
 import { TabClosing } from "./closing.js";
 import { TabDescriptions } from "./descriptions.js";
@@ -24,19 +22,18 @@ import { TabGroups } from "./tab-groups.js";
 import { countFound } from "./visit-counts.js";
 import { visitStorage } from "./visit-storage.js";
 
-/** How long a found tab is highlighted. */
 const FOUND_MS = 12_000;
 /**
  * The media in which css/modes.css applies. In all others, the browser need not recompute any style
  * for this file.
  */
 const MODES = "print, (forced-colors: active), (prefers-contrast: more)";
-/** The search box is loaded this long after the first tabs, or when the visitor uses it. */
+/** After the first tabs, unless the visitor uses the search box earlier. */
 const PREFETCH_MS = 1_500;
 
 const byId = (id) => document.getElementById(id);
 
-/** Everything that reacts to the visitor. main.js calls this after changes to the wall. */
+/** Everything that reacts to the visitor. */
 export class Interaction {
   #page;
   #wall;
@@ -52,17 +49,13 @@ export class Interaction {
   #dive;
   #missing;
   #groups;
-  /** The WallSharing, or null until something is shared. */
   #sharing = null;
-  /** The SearchBox; true while it is loading, null before. */
+  /** True while it is loading, null before. */
   #search = null;
   /** The host chosen in the search box, until its tab is found, or "". */
   #searched = "";
 
-  /**
-   * `page` is main.js's object: {wall, stream, layout, view, manifest, headerPx, paint, address,
-   * lastKey}; `lastKey` is the last key that was pressed in the search box.
-   */
+  /** `lastKey` is the last key that was pressed in the search box. */
   constructor(page) {
     this.#page = page;
     this.#wall = page.wall;
@@ -102,7 +95,6 @@ export class Interaction {
     linkLate("manifest", "site.webmanifest");
   }
 
-  /** Must be called after each painting. */
   painted() {
     this.#anchor.painted();
     this.#marquee.painted();
@@ -117,7 +109,6 @@ export class Interaction {
     if (this.#page.pendingSite) this.#seek(this.#page.pendingSite);
   }
 
-  /** Closes a site that is no longer in the address. Returns false if no site is open. */
   close() {
     return this.#opening.close();
   }
@@ -127,15 +118,10 @@ export class Interaction {
     this.#opening.gap.update();
   }
 
-  /**
-   * Returns the anchor {tab, offsetPx} for the current view, so that it can be kept while the
-   * layout changes.
-   */
   anchorOfView() {
     return this.#anchor.ofView();
   }
 
-  /** Scrolls to the pending anchor if its row is among the first `rows`. */
   goToAnchor(rows) {
     this.#anchor.go(rows);
   }
@@ -163,12 +149,10 @@ export class Interaction {
     if (tab) this.#find(at);
   }
 
-  /** Opens the site in tab `index`. Returns false if it cannot be framed. */
   #open(index) {
     return this.#wall.opened === index || this.#opening.open(index);
   }
 
-  /** Scrolls the found tab `index` to the middle, and highlights it for a while. */
   #find(index) {
     this.#navigation.goTo(index);
     const { view, paint, shown } = this.#page;
@@ -182,10 +166,7 @@ export class Interaction {
     return this.#share((sharing) => sharing.showVisit());
   }
 
-  /**
-   * Loads the modules for sharing, and calls `act` with the WallSharing. A failure is reported
-   * if the visitor pressed Share.
-   */
+  /** Loads the modules for sharing. A failure is reported if the visitor pressed Share. */
   async #share(act, isPressed = true) {
     try {
       const { WallSharing } = await import("./wall-sharing.js");
@@ -198,7 +179,6 @@ export class Interaction {
     }
   }
 
-  /** Adds the wall's Share button to the header. */
   #addShareButton() {
     const share = button(SHARE.share, () => void this.#showVisit());
     share.className = "share-wall";
@@ -245,10 +225,7 @@ export class Interaction {
     else setTimeout(() => void this.#prefetch(), PREFETCH_MS);
   }
 
-  /**
-   * Loads everything that is needed when there is no network, and the search box in advance. If
-   * this fails, it is retried when needed.
-   */
+  /** Loads the search box, and everything that is needed when there is no network. */
   async #prefetch() {
     try {
       await import("./messages.js");
@@ -298,7 +275,7 @@ export class Interaction {
   }
 }
 
-/** Makes the button, and the key ? outside text fields, show the list of keys. */
+/** The key ? works outside text fields. */
 function offerKeys(keysButton, page) {
   const show = async () => {
     try {
@@ -327,10 +304,7 @@ function keepSkin(address) {
   window.addEventListener("pagehide", keep);
 }
 
-/**
- * Links a file that the first painting does not need. If index.html linked it, it would delay the
- * tabs.
- */
+/** If index.html linked this file, it would delay the tabs. */
 function linkLate(rel, href, media = "") {
   document.head.append(Object.assign(document.createElement("link"), { rel, href, media }));
 }

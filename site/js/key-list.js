@@ -1,12 +1,10 @@
-// Owns the list of keys, a dialog that the button with the question mark and the key ? open. It is
-// loaded on demand. Does not depend on what a key does.
+// This module shows the list of keys. It is loaded on demand.
 
 import { button, textElement } from "./elements.js";
 import { KEYS } from "./strings.js";
 
 const TITLE_ID = "keys-title";
 
-/** The dialog, once it was shown. */
 let dialog = null;
 
 /** Shows the list. Escape and its button close it. */
@@ -21,6 +19,9 @@ function newDialog() {
   element.setAttribute("aria-labelledby", TITLE_ID);
   const title = textElement("h2", KEYS.title);
   title.id = TITLE_ID;
+  title.tabIndex = -1;
+  // Otherwise the button below the list would get the focus, and a small window would scroll.
+  title.autofocus = true;
   const list = document.createElement("dl");
   for (const [keys, use] of KEYS.list) {
     const names = document.createElement("dt");

@@ -1,5 +1,4 @@
-// Owns keyboard navigation: arrow keys, Home and End move the focus from tab to tab, also beyond
-// the view. Does not depend on how a tab is drawn or opened.
+// This module moves the focus by arrow keys, Home and End from tab to tab, also beyond the view.
 
 import { firstTabOfRow, rowOfTab, rowsOfTabs } from "./layout.js";
 import { neighbour, scrollToShow } from "./navigation.js";
@@ -9,16 +8,12 @@ export class KeyboardNavigation {
   #page;
   #marquee;
 
-  /** `page` is main.js's object; `marquee` stops the rows. */
   constructor(page, marquee) {
     this.#page = page;
     this.#marquee = marquee;
     page.wall.container.addEventListener("keydown", (event) => this.#press(event));
   }
 
-  /**
-   * Scrolls to the tab `index`, moves its row until the whole tab is visible, and focuses the tab.
-   */
   goTo(index) {
     this.scrollTo(index);
     this.#page.paint();
@@ -26,7 +21,6 @@ export class KeyboardNavigation {
     this.#page.wall.focus(index);
   }
 
-  /** Scrolls so that the tab's row and `belowPx` pixels below it are in view. */
   scrollTo(index, belowPx = 0) {
     const { layout, view, wall } = this.#page;
     const { rowHeightPx } = layout;
@@ -46,8 +40,7 @@ export class KeyboardNavigation {
     let next = from < 0 && event.key.startsWith("Arrow")
       ? Math.min(firstTabOfRow(layout, firstRowInView), shown - 1)
       : neighbour(layout, from, event.key, shown);
-    // Skip closed tabs. For up and down only the row matters, because its nearest tab is chosen
-    // below.
+    // For up and down only the row matters, because its nearest tab is chosen below.
     const onward = /Left|Up/.test(event.key) ? "ArrowLeft" : "ArrowRight";
     while (next !== null && wall.closed.has(next)) next = neighbour(layout, next, onward, shown);
     if (next === null || next < 0) return;
@@ -57,7 +50,6 @@ export class KeyboardNavigation {
       const nearest = this.#marquee.nearest(rowOfTab(layout, next), from);
       if (nearest >= 0) next = nearest;
     }
-    // Rows have moved, so choose the tab at the visible end of the row.
     if (/Home|End/.test(event.key)) {
       const edge = this.#marquee.edge(from, event.key === "End");
       if (edge >= 0) next = edge;

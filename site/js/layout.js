@@ -1,36 +1,34 @@
-// Owns the wall's geometry: each tab's row and column, the positions of rows and of tabs in a
-// moving row, in pixels, which rows to paint, and how far ahead to load. Invariants: all functions
-// are pure and take constant time; tab -> (row, column), row -> pixels and their inverses agree.
-// Does not depend on the DOM, the network, or what a tab shows.
+// This module computes the wall's geometry: each tab's row and column, the positions of rows and
+// tabs in pixels, which rows to paint, and how far ahead to load. All functions are pure and take
+// constant time.
 
 /** Rows painted beyond the view, per edge on average. */
 export const OVERSCAN_ROWS = 6;
-/** Minimum rows painted beyond the view, so that a fast scroll shows no empty row. */
+/** Minimum rows beyond the view, so that a fast scroll shows no empty row. */
 const MARGIN_ROWS = 3;
-/** Tabs are loaded ahead for this many view heights. */
+/** In view heights. */
 const VIEWS_AHEAD = 3;
-/** Minimum and maximum time in which a row's tabs complete one cycle. */
+/** Range of the time in which a row's tabs complete one cycle. */
 const CYCLE_MS = [90_000, 150_000];
-/** Each row's tabs minus the average, in a cycle. The sum is zero. */
+/** Each row's tabs minus the average. The sum is zero. */
 const PATTERN = [0, 1, -1, 0, 2, -1, 0, -2, 1, 0, -1, 2, 0, -1, 1, -1];
 /** Tabs beyond a row's edges, so that it moves without a gap. */
 export const HIDDEN_TABS = 2;
 const MIN_SEEN_TABS = 2;
 /** Narrower walls have two tabs per row, for their titles. */
 const NARROW_PX = 440;
-/** The share of a row's tabs that fill it when others are closed. */
 const LEAST_PART_FILLED = 0.7;
 /** Maximum wall height in pixels. Firefox allows about 17.8 million. */
 export const MAX_WALL_PX = 16_000_000;
-/** Row height: a tab strip, and the toolbar's edge below it. */
+/** A tab strip, and the toolbar's edge below it. */
 const ROW_PX = { chrome: 46, edge: 46, firefox: 48, safari: 42 };
 const PHONE_ROW_PX = 66;
-/** Width of the "+" after a row's last tab; phone browsers have none. */
+/** Phone browsers have no "+" after the last tab. */
 const PLUS_PX = 34;
-/** Browsers whose styles the wall can have. */
+/** The wall's styles. */
 export const SKINS = Object.keys(ROW_PX);
 
-/** Returns the browser's style, from navigator.userAgentData.brands (if any) and userAgent. */
+/** `brands` are navigator.userAgentData.brands, if the browser has them. */
 export function skinOf(brands, userAgent) {
   const names = (brands ?? []).map(({ brand }) => brand).join() + userAgent;
   if (/Edg/.test(names)) return "edge";
@@ -39,10 +37,9 @@ export function skinOf(brands, userAgent) {
 }
 
 /**
- * Returns the layout for a wall that is `widthPx` wide: {widthPx, skin, phone, rowHeightPx, plusPx,
- * counts, starts, perCycle, maxColumns}. `counts` are the tabs per row, repeated down the wall,
- * `starts` their prefix sums, `perCycle` their sum. `coarse` is true for touch screens; `textScale`
- * is 1 for 16 pixel text.
+ * Returns the layout for a wall that is `widthPx` wide. `counts` are the tabs per row, repeated
+ * down the wall, `starts` their prefix sums, `perCycle` their sum. `coarse` is true for touch
+ * screens; `textScale` is 1 for 16 pixel text.
  */
 export function rowLayout(widthPx, coarse, skin = "chrome", textScale = 1) {
   const width = widthPx / textScale;
@@ -72,27 +69,24 @@ export function rowLayout(widthPx, coarse, skin = "chrome", textScale = 1) {
   });
 }
 
-/** Returns how many tabs a full row holds. */
+/** Counts the tabs of a full row. */
 export function tabsInRow(layout, row) {
   return layout.counts[row % layout.counts.length];
 }
 
-/**
- * Returns the width of the row's tabs in pixels. Visible tabs fill the row, but if many are
- * `closed` the others stop growing.
- */
+/** Visible tabs fill the row, but if many are `closed` the others stop growing. */
 export function tabPxOfRow(layout, row, closed = 0) {
   const seen = tabsInRow(layout, row) - HIDDEN_TABS;
   return layout.widthPx / Math.max(seen - closed, LEAST_PART_FILLED * seen);
 }
 
-/** Returns the row's first tab. */
+/** Inverse of `rowOfTab`. */
 export function firstTabOfRow(layout, row) {
   const cycle = Math.floor(row / layout.counts.length);
   return cycle * layout.perCycle + layout.starts[row % layout.counts.length];
 }
 
-/** Returns the row that holds the tab. */
+/** Inverse of `firstTabOfRow`. */
 export function rowOfTab(layout, tab) {
   const cycle = Math.floor(tab / layout.perCycle);
   const rest = tab % layout.perCycle;
@@ -112,7 +106,7 @@ export function rowsOfTabs(layout, total, ended) {
   return full || ended ? last + 1 : last;
 }
 
-/** Returns the column of the row's active tab. Each row has one, as each window does. */
+/** Each row has one active tab, as each window does. */
 export function activeColumn(layout, row) {
   return (Math.imul(row + 1, 0x9e3779b1) >>> 16) % tabsInRow(layout, row);
 }
@@ -126,13 +120,12 @@ export class RowPositions {
     Object.assign(this, { rowHeightPx, gap, origin });
   }
 
-  /** Returns the row's top. */
   topOf(row) {
     const { rowHeightPx, gap, origin } = this;
     return (row - origin) * rowHeightPx + (gap && row > gap.row ? gap.px : 0);
   }
 
-  /** Returns the row at `px`: 2.5 is the middle of row 2. A gap is the end of its row. */
+  /** Returns 2.5 for the middle of row 2. A gap is the end of its row. */
   rowAt(px) {
     const { rowHeightPx, gap, origin } = this;
     const row = origin + px / rowHeightPx;
@@ -146,7 +139,7 @@ export class RowPositions {
     return { row, offsetPx: px - this.topOf(row) };
   }
 
-  /** Returns the rows {first, end} in a view of `heightPx` from `px`. */
+  /** Returns {first, end}. */
   rowsIn(px, heightPx, totalRows = Infinity) {
     const first = Math.min(Math.max(0, Math.floor(this.rowAt(px))), Math.max(0, totalRows));
     const end = Math.min(totalRows, Math.ceil(this.rowAt(px + heightPx)));
@@ -173,14 +166,14 @@ export function rowsToPaint(view, painted, room, totalRows) {
   return { first: from, end: Math.min(totalRows, from + room) };
 }
 
-/** Returns the size of the row node pool: the maximum rows painted at a time. */
+/** Returns the maximum rows painted at a time. */
 export function poolSize(heightPx, rowHeightPx) {
   return Math.ceil(heightPx / rowHeightPx) + 1 + 2 * OVERSCAN_ROWS;
 }
 
 /**
- * Returns how a row moves, from 32 random bits: `sign` 1 (right) or -1 (left), `cycleMs`, and
- * `phase`, the position in the cycle, in [0, 1), at which it starts.
+ * Returns how a row moves: `sign` is 1 (right) or -1 (left), and `phase` is the position in the
+ * cycle, in [0, 1), at which it starts. `random` has 32 bits.
  */
 export function marqueeOf(random) {
   const [least, most] = CYCLE_MS;
@@ -193,7 +186,7 @@ export function marqueeOf(random) {
 
 /**
  * Returns the left edge of the tab in `column` on a track with `cyclePx` in a row that is `widthPx`
- * wide and has moved by `shiftPx`. A tab that left at one edge enters at the other. Valid
+ * wide and has moved by `shiftPx`. A tab that left at one edge enters at the other. This is valid
  * until the track has moved by one more tab.
  */
 export function leftOnTrack(column, tabPx, cyclePx, widthPx, shiftPx, sign) {

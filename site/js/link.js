@@ -1,12 +1,10 @@
-// Owns the way from a shared link to the wall: `t/<bundle>.html#<hostname>` leads to this site, and
-// without a fragment to the site that the page names. 404.html runs this too, because a later scan
-// may have fewer bundles. This is not a module, because it must lead on before anything is shown.
-// Invariants: it leads only to this site's own wall, and Back skips the link. Does not depend on
-// any module: its rule for hostnames is that of `hostnameOf` in bundles.js (a test compares them).
+// This script leads from `t/<bundle>.html#<hostname>` to this site on the wall, or without a
+// fragment to the site that the page names. 404.html runs it too, because a later scan may have
+// fewer bundles. It is not a module, because it must lead on before anything is shown. Back skips
+// the link.
 "use strict";
 
 {
-  /** The fragment as a hostname in ASCII, or "". */
   const hostInHash = () => {
     try {
       const text = decodeURIComponent(location.hash.slice(1));

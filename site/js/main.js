@@ -1,7 +1,6 @@
-// Owns the page's state: reads the manifest, connects stream, layout and wall, shows messages, and
-// loads interaction.js once the first tabs are on screen. Invariants: all painting happens in
-// animation frames, and reads the DOM before it writes; after every failure the page reports what
-// failed and offers to retry. Does not depend on formats, geometry, or how a tab is drawn.
+// This module connects stream, layout and wall, and loads interaction.js once the first tabs are on
+// screen. All painting happens in animation frames, and reads the DOM before it writes. After every
+// failure the page reports what failed and offers to retry.
 
 import { Address } from "./address.js";
 import { bundlePath, fetchFile, readBundle, readManifest } from "./bundles.js";
@@ -11,13 +10,14 @@ import {
 import { shuffledOrder, TabStream } from "./stream.js";
 import { TabWall } from "./tabs.js";
 
+/** A scan with fewer tabs does not have every website. */
+const FULL_SCAN_TABS = 10_000_000;
 const byId = (id) => document.getElementById(id);
 const coarse = matchMedia("(pointer: coarse)");
-/** The style for the visitor's own browser. */
+/** The style of the visitor's own browser. */
 const ownSkin = skinOf(navigator.userAgentData?.brands, navigator.userAgent);
 const wall = new TabWall(byId("wall"), (index) => page.stream?.at(index));
 const address = new Address(followAddress);
-/** The object that interaction.js may use. */
 const page = {
   wall,
   address,
@@ -28,18 +28,17 @@ const page = {
   headerPx: 0,
   /** The site in the address, {host, index}, until its tab is found. */
   pendingSite: null,
-  /** The anchor {tab, offsetPx} to scroll to as soon as its row is known, or null. */
+  /** {tab, offsetPx} to scroll to as soon as the tab's row is known, or null. */
   pendingAnchor: null,
-  /** The shown wall, {scan, seed, site, bundle}: it starts with `bundle`, for `site`. */
+  /** {scan, seed, site, bundle}: the wall starts with `bundle`, for `site`. */
   shown: {},
   paint,
   updateRows,
   notify,
 };
-/** The Interaction, once it is loaded. */
 let interaction = null;
 let isLoadingInteraction = false;
-/** Counts messages: a late one replaces no newer one. */
+/** A late message must not replace a newer one. */
 let messages = 0;
 let frameRequested = false;
 /** The next wall's stream while it has no tabs, or null. */
@@ -55,13 +54,13 @@ async function begin(fresh) {
   }
   page.manifest = manifest;
   if (manifest.hosts > 0) {
-    const tabs = manifest.hosts === 1 ? "tab" : "tabs";
-    byId("facts").textContent = `${manifest.hosts.toLocaleString("en")} ${tabs}`;
+    const unit = manifest.hosts < FULL_SCAN_TABS ? "so far" : "tabs";
+    byId("facts").textContent = `${manifest.hosts.toLocaleString("en")} ${unit}`;
   }
   await reset();
 }
 
-/** Starts the address's wall: where the visitor left it, or from the top. */
+/** The wall starts where the visitor left it, or at the top. */
 async function reset() {
   const { manifest } = page;
   const { seed, site, opened, tab, kept: before } = address;
@@ -70,7 +69,6 @@ async function reset() {
   const isSame = before?.scan === scan && (site === "" || before.bundle >= 0);
   const kept = isSame ? before : null;
   const { host, bundle, restore, trouble } = await findWall(kept);
-  // The address may have changed.
   if (seed !== address.seed || site !== address.site) return;
   address.bundle = -1;
   notify(trouble ?? "");
@@ -112,7 +110,6 @@ async function reset() {
   }
 }
 
-/** Resolves to {host, bundle} for the site in the address; bundle -1 means none. */
 async function findWall(kept) {
   const { site, opened, bundle } = address;
   const host = opened?.host ?? site;
@@ -129,7 +126,6 @@ async function findWall(kept) {
   }
 }
 
-/** Shows the address's wall, and opens or closes its site. */
 function followAddress() {
   const { seed, kept, opened } = address;
   const { shown } = page;
@@ -180,7 +176,6 @@ function requestPaint() {
   });
 }
 
-/** Sets the wall's height, and returns its row count. */
 function updateRows() {
   const { stream, layout } = page;
   const rows = stream ? rowsOfTabs(layout, stream.total, stream.ended || stream.trouble !== "") : 0;
@@ -193,7 +188,6 @@ function paint() {
   if (!stream || !layout) return;
   const rows = updateRows();
   if (pendingAnchor && interaction) interaction.goToAnchor(rows);
-  // The wall's view starts below the sticky header.
   const scrolledPx = window.scrollY;
   const heightPx = window.innerHeight - page.headerPx;
   page.view = { scrolledPx, heightPx };
@@ -233,7 +227,7 @@ function sayState() {
   else void explain("streamMessage", { total, trouble, skipped });
 }
 
-/** Shows the message that a function in messages.js returns, unless another message replaced it. */
+/** `name` is a function in messages.js. */
 async function explain(name, state) {
   const number = (messages += 1);
   let words = ["The network isn't responding.", "Try again"];
@@ -246,7 +240,7 @@ async function explain(name, state) {
   if (number === messages) say(...words);
 }
 
-/** Shows a message below the wall; `action` is its button's label, or "" for no button. */
+/** `action` is the button's label, or "" for no button. */
 function say(text, action) {
   messages += 1;
   const message = byId("message");
@@ -257,12 +251,12 @@ function say(text, action) {
   if (button.textContent !== action) button.textContent = action;
 }
 
-/** Shows a message over the wall; "" hides it. */
+/** "" hides the message over the wall. */
 function notify(text) {
   byId("notice").textContent = text;
 }
 
-/** Retries; with a fresh manifest if the scan may be gone. */
+/** The scan may be gone, so this may need a fresh manifest. */
 function retry() {
   const stream = nextStream ?? page.stream;
   const isThere = stream?.trouble === "" && stream.total + stream.skipped.length > 0;

@@ -1,6 +1,5 @@
-// Owns the map page's formats: `map` in manifest.json, tile paths, the address. Invariants:
-// external values are validated; a path stays below the site's root. Does not depend on the DOM, or
-// on how a tile is drawn.
+// This module reads and writes the map page's formats: `map` in manifest.json, tile paths, the
+// address. A path stays below the site's root.
 
 import { hostnameOf } from "./bundles.js";
 import { typedHost } from "./search-keys.js";
@@ -13,9 +12,8 @@ const INDEX_PATH = /^map\/[a-z]+\/[\w-]+\.json$/;
 const TILE_PATH = /^[\w-]+(?:\/[\w-]+)*\.(?:jpg|png|webp)$/;
 
 /**
- * Reads `map` from a parsed manifest.json, whose other fields `readManifest` has read: its fields,
- * with `overrides` as a Map of paths by "z/x-y", and `orders` as a Map of paths by name; null if
- * there is no valid map.
+ * Reads `map` from a parsed manifest.json, or returns null. `overrides` becomes a Map of paths by
+ * "z/x-y", `orders` a Map of paths by name.
  */
 export function readMap(value, { bundles }) {
   const map = value?.map;
@@ -40,13 +38,13 @@ export function readOverrides(value) {
     .filter(([name, path]) => /^\d+\/\d+-\d+$/.test(name) && TILE_PATH.test(path)));
 }
 
-/** Returns a tile's path below the site's root. A takedown overrides it. */
+/** A takedown may have replaced this tile. */
 export function tilePath(map, prefix, { z, x, y }) {
   const name = `${z}/${x}-${y}`;
   return prefix + (map.overrides.get(name) ?? `${map.folder ?? "map/"}${name}.${map.extension}`);
 }
 
-/** Reads a location hash: {site}, or {order, view}; without a view it shows the whole. */
+/** Returns {site}, or {order, view}; without a view, the whole map is meant. */
 export function readMapAddress(hash) {
   const text = hash.slice(1);
   const fields = new URLSearchParams(text);
@@ -66,7 +64,7 @@ function readView(text) {
   return scale > 0 ? { view: { x, y, scale } } : {};
 }
 
-/** Writes a hash from which `readMapAddress` reads the same values, up to invisible differences. */
+/** The inverse of `readMapAddress`, up to invisible differences. */
 export function writeMapAddress({ site, view, order }) {
   if (order) return `#order=${order}${view ? `&at=${viewText(view)}` : ""}`;
   if (site) return `#site=${site}`;

@@ -1,6 +1,5 @@
-// Owns the card for one tab on the map: its icon at four times its size, title, host, two links.
-// Invariants: text enters by textContent; when the card is closed, the focus returns to where it
-// was. Does not depend on the tabs' source, or on the view.
+// This module shows the card for one tab on the map. When it is closed, the focus returns to where
+// it was.
 
 import { shownHost } from "./host-name.js";
 
@@ -13,7 +12,6 @@ export class TabCard {
   #part;
   #returnTo = null;
 
-  /** `onClose` is called when the visitor closes the card. */
   constructor(card, onClose) {
     this.#card = card;
     this.#part = (name) => card.querySelector(`[data-part="${name}"]`);
@@ -24,15 +22,11 @@ export class TabCard {
     this.#part("close").addEventListener("click", () => onClose());
   }
 
-  /** True while a tab is shown. */
   get isOpen() {
     return !this.#card.hidden;
   }
 
-  /**
-   * Shows a tab. With `returnTo`, the card gets the focus, and `returnTo` gets it when the card is
-   * closed.
-   */
+  /** With `returnTo`, the card gets the focus, and `returnTo` gets it when the card is closed. */
   show({ url, host, title, icon }, returnTo = null) {
     const image = this.#part("icon");
     image.hidden = icon === "";
@@ -46,7 +40,6 @@ export class TabCard {
     if (returnTo) this.#part("wall").focus();
   }
 
-  /** Hides the card. */
   hide() {
     if (this.#card.hidden) return;
     const hadFocus = this.#card.contains(document.activeElement);
@@ -54,13 +47,12 @@ export class TabCard {
     if (hadFocus) this.#returnTo?.focus();
   }
 
-  /** The height in CSS pixels that the card covers at the bottom; 0 if it is next to a cell. */
+  /** In CSS pixels at the bottom; 0 if the card is next to a cell. */
   get coveredPx() {
     const isBelow = this.#card.offsetWidth > 0.8 * this.#card.parentElement.clientWidth;
     return isBelow ? this.#card.offsetHeight + GAP_PX : 0;
   }
 
-  /** Moves the card next to a cell {x, y, side} on the canvas, in CSS pixels, within `size`. */
   moveBeside({ x, y, side }, size) {
     const { offsetWidth: width, offsetHeight: height } = this.#card;
     const right = x + side + GAP_PX;

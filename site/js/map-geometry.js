@@ -1,34 +1,31 @@
-// Owns the map's geometry: each tab's cell in the world, the visible part of the world, the tiles
-// and bundles that cover the view, and a flight's path. Invariants: world coordinates are cells,
-// from the upper left; a view is {x, y, scale}: the world point in the canvas's middle, and CSS
-// pixels per cell; all functions are pure. Does not depend on the DOM, the network, or the bundle
-// format.
+// This module computes the map's geometry with pure functions. World coordinates are cells, from
+// the upper left. A view is {x, y, scale}: the world point in the canvas's middle, and CSS pixels
+// per cell.
 
 /** Bundles per tile side at the finest level, as the bundler writes them. */
 export const BUNDLES_A_TILE = 6;
-/** Pixels per cell in the finest tiles. */
+/** In the finest tiles. */
 export const FINEST_CELL_PX = 8;
-/** The whole world is shown with a margin: it fills this share of the canvas. */
+/** The whole world fills this share of the canvas. */
 const FIT_PART = 0.96;
 /** Icons with 32 pixels in 36 pixel cells are shown three times larger. */
 export const MAX_SCALE = 108;
-/** Visible icons are drawn from bundles up to this many cells: 24 bundles with 120 tabs. */
+/** 24 bundles with 120 tabs. */
 const MAX_CELLS_OF_BUNDLES = 2_904;
 /**
- * Maximum bundles per view: a view with a few cells may touch four bundles, and more would need too
- * many requests.
+ * A view with a few cells may touch four bundles, and more than the maximum would need too many
+ * requests.
  */
 const BUNDLES_IN_VIEW = { min: 4, max: 100 };
-/** If a view's tiles would exceed this many pixels (67 MB) or tiles, a coarser level is drawn. */
+/** A coarser level is drawn instead of more pixels (67 MB) or tiles. */
 const MAX_TILE_PIXELS_IN_VIEW = 60 * 528 ** 2;
 const MAX_TILES_IN_VIEW = 100;
 /** How far a flight zooms out on its way (van Wijk and Nuij, "Smooth and efficient zooming"). */
 const FLIGHT_CURVE = 1.4;
 
 /**
- * Returns the world for a map {side, grid, levels} with this many bundles; width and height in
- * cells. An order of the map also has the `tileCells` along an edge of a tile at level 0, the
- * `finest` level that exists, and a `maxScale`.
+ * Returns the world, with width and height in cells. An order of the map also has the `tileCells`
+ * along an edge of a tile at level 0, the `finest` level that exists, and a `maxScale`.
  */
 export function worldOf(
   { side, grid, levels, tileCells = BUNDLES_A_TILE * grid, finest = 0, maxScale = MAX_SCALE },
@@ -39,18 +36,18 @@ export function worldOf(
   return { side, grid, levels, bundles, rows, ...sizes };
 }
 
-/** Returns the minimum scale: the whole world fits a canvas with {width, height} CSS pixels. */
+/** The whole world fits a canvas with {width, height} CSS pixels. */
 export function fitScale(world, size) {
   const part = FIT_PART * Math.min(size.width / world.width, size.height / world.height);
   return Math.min(world.maxScale, Math.max(part, 1e-6));
 }
 
-/** Returns the view that shows the whole world. */
+/** Shows the whole world. */
 export function wholeView(world, size) {
   return { x: world.width / 2, y: world.height / 2, scale: fitScale(world, size) };
 }
 
-/** Returns the nearest allowed view: the smaller its scale, the closer to the middle. */
+/** Returns the nearest allowed view: the smaller its scale, the closer it is to the middle. */
 export function clampView(world, size, { x, y, scale }) {
   const fit = fitScale(world, size);
   const to = Math.min(world.maxScale, Math.max(fit, scale));
@@ -60,7 +57,7 @@ export function clampView(world, size, { x, y, scale }) {
   return { x: within(x, world.width), y: within(y, world.height), scale: to };
 }
 
-/** Returns a world point's position on the canvas, in CSS pixels. */
+/** Returns CSS pixels on the canvas. */
 export function toScreen(view, size, { x, y }) {
   return {
     x: (x - view.x) * view.scale + size.width / 2,
@@ -68,7 +65,7 @@ export function toScreen(view, size, { x, y }) {
   };
 }
 
-/** Returns the world point at a canvas position. */
+/** Inverse of `toScreen`. */
 export function toWorld(view, size, { x, y }) {
   return {
     x: (x - size.width / 2) / view.scale + view.x,
@@ -94,7 +91,7 @@ export function cellOf({ side, grid }, bundle, slot) {
   };
 }
 
-/** Returns the {bundle, slot} at a world point, or null outside the world. */
+/** Returns {bundle, slot}, or null outside the world. */
 export function tabAt(world, point) {
   const { side, grid, bundles, width } = world;
   const [x, y] = [Math.floor(point.x), Math.floor(point.y)];
@@ -103,7 +100,7 @@ export function tabAt(world, point) {
   return bundle < bundles ? { bundle, slot: (y % grid) * grid + x % grid } : null;
 }
 
-/** Returns the visible part {left, top, right, bottom} of the world, in cells. */
+/** Returns {left, top, right, bottom} in cells. */
 export function seenPart(world, view, size) {
   const start = toWorld(view, size, { x: 0, y: 0 });
   const end = toWorld(view, size, { x: size.width, y: size.height });
@@ -117,7 +114,7 @@ export function seenPart(world, view, size) {
   };
 }
 
-/** Returns a tile's width in cells at level z. */
+/** In cells. */
 export function tileSpan(world, z) {
   return world.tileCells * 2 ** z;
 }
@@ -137,14 +134,14 @@ export function levelFor(world, view, size, ratio) {
   return level;
 }
 
-/** Returns the tiles [{z, x, y}] at level z that cover the view, the middle ones first. */
+/** Returns [{z, x, y}], the middle ones first. */
 export function tilesInView(world, view, size, z) {
   const span = tileSpan(world, z);
   return listed(squares(seenPart(world, view, size), span), span, view)
     .map(([x, y]) => ({ z, x, y }));
 }
 
-/** True if the icons in view are to be drawn from bundles. */
+/** True if icons are drawn from bundles. */
 export function isNear(world, view, size) {
   const { min, max } = BUNDLES_IN_VIEW;
   const most = Math.min(max, Math.max(min, MAX_CELLS_OF_BUNDLES / world.grid ** 2));
@@ -183,8 +180,8 @@ export function tabsInView(world, view, size, hosts) {
 }
 
 /**
- * Returns the path from one view to another: {length, at(part)}, `part` from 0 to 1. It zooms out
- * first if the path is long; `length` grows with the visible distance.
+ * Returns {length, at(part)}, with `part` from 0 to 1. The path zooms out first if it is long;
+ * `length` grows with the visible distance.
  */
 export function flightPath(from, to, size) {
   const across = Math.hypot(size.width, size.height);

@@ -1,13 +1,11 @@
-// Owns how pointers, wheel and keys move the map: drag, throw, pinch, double tap, zoom, arrows.
-// Invariants: a tap is a press that did not move; keys with Ctrl, Meta or Alt are left to the
-// browser. Does not depend on the drawing, or on what a tap does.
+// This module turns pointers, wheel and keys on the canvas into motion. A drag is not a click.
 
 import { wholeView } from "./map-geometry.js";
 
 const TAP_PX = 6;
 const DOUBLE_TAP_MS = 320;
 const DOUBLE_TAP_PX = 28;
-/** If a finger does not move for this long before it is lifted, the map is not thrown. */
+/** A finger that rests for this long before it is lifted throws nothing. */
 const THROW_MS = 80;
 const WHEEL_PART_A_PX = 0.003;
 /** Browsers report a pinch on a touchpad as a wheel with small steps and the Ctrl key. */
@@ -16,7 +14,7 @@ const MAX_WHEEL_PART = 0.8;
 const LINE_PX = 32;
 const KEY_FACTOR = 1.7;
 const DOUBLE_TAP_FACTOR = 2.5;
-/** Arrows move by one cell if cells are at least this large, otherwise by a part of the view. */
+/** In smaller cells, arrows move by a part of the view instead of a cell. */
 const CELL_STEP_FROM = 24;
 const PAN_PART = 0.18;
 
@@ -27,7 +25,6 @@ export class MapGestures {
   #world;
   #onTap;
   #onChange;
-  /** Pressed pointers: id → point. */
   #down = new Map();
   #start = null;
   #isTap = false;
@@ -38,7 +35,7 @@ export class MapGestures {
 
   /**
    * `onTap(point, isKey)` is called for a tap, a click and Enter, and with null if a second tap
-   * zooms and so cancels the first one; `onChange()` is called after each change to the motion.
+   * zooms and so cancels the first one.
    */
   constructor(canvas, world, motion, { onTap, onChange }) {
     this.#canvas = canvas;
@@ -147,7 +144,6 @@ export class MapGestures {
     this.#onChange();
   }
 
-  /** Safari's event for a pinch on a touchpad. Fingers on the canvas are pointers, too. */
   #gesture(event, isStart) {
     event.preventDefault();
     if (this.#down.size > 0) return;
@@ -182,14 +178,12 @@ export class MapGestures {
     this.#onChange();
   }
 
-  /** Zooms by a factor around the canvas's middle. */
   zoom(factor) {
     const { width, height } = this.#motion.size;
     this.#motion.zoomBy(factor, { x: width / 2, y: height / 2 }, performance.now());
     this.#onChange();
   }
 
-  /** Flies to the view that shows the whole world. */
   showAll() {
     this.#motion.flyTo(wholeView(this.#world, this.#motion.size), performance.now());
     this.#onChange();

@@ -1,43 +1,38 @@
-// Owns the map's landmarks: the best-ranked sites, drawn larger than their cells and with their
-// names while cells are small. Invariants: no two landmarks overlap, and the better rank wins; the
-// scale and the canvas's width alone decide which ones are drawn, so that dragging changes none; a
-// landmark is drawn once and then copied. Does not depend on the document, or on what a tap does.
+// This module draws the best-ranked sites larger than their cells, with names, while cells are
+// small. No two landmarks overlap, the better rank wins, and no landmark is drawn where a control
+// covers it. Otherwise only the scale and the canvas's width decide which ones are drawn, so that
+// dragging changes none.
 
 import { fetchFile, hostnameOf, readIcon } from "./bundles.js";
 import { shownHost } from "./host-name.js";
 import { cellOf, toScreen } from "./map-geometry.js";
+import { shortenedHost } from "./picture-text.js";
 import { linesFrom, withoutWww } from "./search-keys.js";
 
-/** The file below the scan's prefix, as in bundler/src/object_names.rs. */
+/** As in bundler/src/object_names.rs. */
 const PATH = "map/landmarks.tsv";
 const MAX_LANDMARKS = 256;
 /** Landmarks fade while cells grow from one of these sizes to the other, in CSS pixels. */
 const FADE_PX = [16, 18];
 /** A narrower canvas, in CSS pixels, has smaller landmarks. */
 const WIDE_FROM_PX = 600;
-/**
- * Sizes in CSS pixels: an icon and the border of its plate, a label's height and font, and the
- * width at which longer names are cut.
- */
+/** In CSS pixels; longer names than `name` are cut. */
 const LARGE = { icon: 32, border: 3, label: 20, font: 13, name: 132 };
 const SMALL = { icon: 24, border: 3, label: 18, font: 12, name: 120 };
-/** On a wide canvas, this many of the best are large. */
 const LARGE_ONES = 32;
 /** Between a plate and its label, in CSS pixels; at both ends of a label. */
 const LABEL_GAP_PX = 2;
 const LABEL_PADDING_PX = 7;
-/** Free space between two landmarks, in CSS pixels. */
 const GAP_PX = { x: 12, y: 10 };
 /** A label in this part of the world at its left or right edge extends towards the middle. */
 const EDGE_PART = 0.2;
-/** Pictures that are kept; one has up to 0.1 MB. */
+/** One has up to 0.1 MB. */
 const MAX_PICTURES = 80;
-/** Maximum landmarks in the list next to the map. */
 const MAX_LISTED = 40;
 
 /**
- * Loads a scan's landmarks, best rank first: [{bundle, slot, host, title, icon}], where `title` is
- * the name as it is shown. Resolves to [] if the file cannot be fetched.
+ * Resolves to [{bundle, slot, host, title, icon}], best rank first, where `title` is the name as it
+ * is shown; to [] if the file cannot be fetched.
  */
 export async function loadLandmarks({ prefix, bundles }, { grid }) {
   const { value = "" } = await fetchFile(prefix + PATH, {
@@ -48,7 +43,7 @@ export async function loadLandmarks({ prefix, bundles }, { grid }) {
   return readLandmarks(value, bundles, grid ** 2);
 }
 
-/** Reads the landmarks in a file whose places exist and whose icons are icons. */
+/** Skips landmarks whose place does not exist or whose icon is invalid. */
 export function readLandmarks(text, bundles, slots) {
   const isPlace = (number, end) => Number.isInteger(number) && number >= 0 && number < end;
   return linesFrom(text, "", MAX_LANDMARKS)
@@ -62,8 +57,7 @@ export function readLandmarks(text, bundles, slots) {
 
 /**
  * Returns a landmark's size and its box {left, top, right, bottom} around its cell's middle, in CSS
- * pixels. `nameWidth` is its name's width, `at` its place in the order, `part` its cell's position
- * between the world's left edge, 0, and right edge, 1.
+ * pixels. `part` is the cell's position between the world's left edge, 0, and right edge, 1.
  */
 export function boxOf(nameWidth, at, part, isWide) {
   const size = isWide && at < LARGE_ONES ? LARGE : SMALL;
@@ -76,9 +70,8 @@ export function boxOf(nameWidth, at, part, isWide) {
 }
 
 /**
- * Returns the scale from which each landmark is drawn: where it touches no better one, and the
- * world's edges do not cut it. `landmarks` are {x, y, box}, best first, in cells; `width` and
- * `height` are the world's.
+ * Returns the scale from which each landmark is drawn: there it touches no better one, and the
+ * world's edges do not cut it. `landmarks` are {x, y, box}, best first, in cells.
  */
 export function scalesOf(landmarks, { width, height }) {
   return landmarks.map(({ x, y, box }, i) => {
@@ -110,16 +103,17 @@ export class Landmarks {
   #look;
   #onChange;
   #images = new Map();
-  /** The drawn pictures, by landmark; the one that was used longest ago is first. */
+  /** The landmark that was used longest ago is first. */
   #pictures = new Map();
   #isWide = null;
   #style = null;
-  /** The landmarks {entry, x, y, box, from}, best first. */
+  /** {entry, x, y, box, from}, best first. */
   #all = [];
+  covered = [];
 
   /**
-   * `entries` are from `loadLandmarks`; `look()` returns the style {plate, ground, ink, accent,
-   * font}; `onChange` is called when an icon was decoded.
+   * `look()` returns the style {plate, ground, ink, accent, font}; `onChange` is called when an
+   * icon was decoded.
    */
   constructor(entries, world, { look, onChange }) {
     this.entries = entries;
@@ -128,16 +122,12 @@ export class Landmarks {
     this.#onChange = onChange;
   }
 
-  /** Reads the style again, and draws all pictures again. */
   restyle() {
     this.#style = null;
     this.#pictures.clear();
   }
 
-  /**
-   * Paints the landmarks in a view. Returns true if the cell {bundle, slot} `lit` is among them: it
-   * is then marked.
-   */
+  /** Returns true if the cell `lit` is among the landmarks, which are then marked. */
   paint(context, { view, size, ratio, lit }) {
     const alpha = alphaAt(view.scale);
     if (alpha === 0) return false;
@@ -156,7 +146,6 @@ export class Landmarks {
     return isLit;
   }
 
-  /** Returns the landmark that is drawn at a canvas position, or null. */
   at(point, view, size) {
     if (alphaAt(view.scale) < 0.5) return null;
     for (const one of this.#drawn(view, size)) {
@@ -169,7 +158,7 @@ export class Landmarks {
     return null;
   }
 
-  /** Returns the box {x, y, side, height} of a drawn landmark {bundle, slot}, or null. */
+  /** Returns {x, y, side, height} for a drawn landmark {bundle, slot}, or null. */
   boxAt(cell, view, size) {
     if (alphaAt(view.scale) < 0.5) return null;
     const one = this.#drawn(view, size).find(({ entry }) => isSame(entry, cell));
@@ -195,11 +184,13 @@ export class Landmarks {
       if (one.from > view.scale) return false;
       const { x, y } = toScreen(view, size, one);
       const { left, top, right, bottom } = one.box;
-      return x + right > 0 && x + left < size.width && y + bottom > 0 && y + top < size.height;
+      const isIn = (box) => x + right > box.left && x + left < box.right &&
+        y + bottom > box.top && y + top < box.bottom;
+      return isIn({ left: 0, top: 0, right: size.width, bottom: size.height }) &&
+        !this.covered.some(isIn);
     });
   }
 
-  /** Computes all boxes and scales, unless they are known for this width. */
   #place({ width }) {
     const isWide = width >= WIDE_FROM_PX;
     this.#style ??= this.#look();
@@ -232,7 +223,7 @@ export class Landmarks {
     return picture.canvas;
   }
 
-  /** Returns the decoded icon, or null until it is decoded. */
+  /** Returns null until the icon is decoded. */
   #imageOf(entry) {
     if (!this.#images.has(entry)) {
       const image = new Image();
@@ -257,10 +248,9 @@ export class Landmarks {
   }
 }
 
-/** Space around a picture for its shadow, in CSS pixels. */
+/** For the shadow, in CSS pixels. */
 const MARGIN_PX = 6;
 
-/** Draws a landmark: its icon on a plate in the map's colour, with its name below. */
 function draw({ entry, box }, image, style, ratio) {
   const { size, plate } = box;
   const [width, height] = [box.right - box.left, box.bottom - box.top]
@@ -294,18 +284,9 @@ function draw({ entry, box }, image, style, ratio) {
   context.font = fontOf(size, style);
   context.textAlign = "center";
   context.textBaseline = "middle";
-  const name = shortened(context, entry.title, size.name);
+  const name = shortenedHost(entry.title, (text) => context.measureText(text).width <= size.name);
   context.fillText(name, MARGIN_PX + (box.right - box.left) / 2, top + size.label / 2 + 0.5);
   return canvas;
-}
-
-/** Returns a name that is cut with an ellipsis if it is wider than `most` pixels. */
-function shortened(context, name, most) {
-  const fits = (text) => context.measureText(text).width <= most;
-  if (fits(name)) return name;
-  const characters = [...name];
-  while (characters.length > 1 && !fits(`${characters.join("")}…`)) characters.pop();
-  return `${characters.join("")}…`;
 }
 
 function fontOf(size, { font }) {

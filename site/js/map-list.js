@@ -1,7 +1,5 @@
-// Owns the list next to the map, which describes the view in words: the tabs in its middle bundle,
-// as buttons, or how many tabs there are. Invariants: text enters by textContent; the list is not
-// replaced while it has the focus and its bundle is unchanged. Does not depend on the tabs' source,
-// or on the geometry.
+// This module describes the view in words next to the map, and lists tabs as buttons. The list is
+// not replaced while it has the focus and its bundle is unchanged.
 
 import { shownHost } from "./host-name.js";
 import { withoutWww } from "./search-keys.js";
@@ -19,8 +17,8 @@ export class MapList {
   #shown = null;
 
   /**
-   * `onChoose(slot, button, bundle)` is called when a tab's button is pressed, with the arguments
-   * of `show`; `onStep(columns, rows)` when a button to another bundle is pressed.
+   * `onChoose(slot, button, bundle)` is called when a tab's button is pressed; `onStep(columns,
+   * rows)` when a button to another bundle is pressed.
    */
   constructor({ list, words, steps, hint }, { onChoose, onStep }) {
     this.#list = list;
@@ -39,9 +37,8 @@ export class MapList {
   }
 
   /**
-   * Shows the view's description in `words`, and the `tabs` of a bundle by slot. `tabs` is null
-   * while they are not in memory. If `bundle` is -1, no bundle is described, and `tabs` are the
-   * landmarks by number. `hint` is shown above them.
+   * `tabs` is null while they are not in memory. If `bundle` is -1, no bundle is described, and
+   * `tabs` are the landmarks by number.
    */
   show(words, { bundle, tabs, hint = this.#hint.textContent }) {
     const isNear = bundle >= 0;
@@ -58,7 +55,7 @@ export class MapList {
     this.#list.hidden = !tabs;
   }
 
-  /** Marks a slot's tab as the chosen one. With -1, no tab is marked. */
+  /** With -1, no tab is marked. */
   choose(slot) {
     for (const button of this.#list.querySelectorAll("button")) {
       if (Number(button.value) === slot) {

@@ -1,7 +1,5 @@
-// Owns the map's data in memory: loads wanted items, the most important first, and caches them.
-// Invariants: at most six requests are in flight; unwanted requests are aborted or not started; the
-// cache stays below a byte limit, except for wanted items; failed items are not requested again
-// until `retry`. Does not depend on the DOM, or on what is loaded.
+// This module loads the wanted items of the map, the most important first, and caches them. At most
+// six requests are in flight. The cache stays below a byte limit, except for wanted items.
 
 const MAX_CONCURRENT = 6;
 
@@ -16,9 +14,8 @@ export class MapLoader {
   #failed = new Map();
 
   /**
-   * `load(key, signal)` resolves to {value, bytes} or {trouble}; `onChange` is called when
-   * something was loaded or failed, and when `want` changes `busy` or `trouble`. Values with a
-   * `close` method are closed when dropped.
+   * `load(key, signal)` resolves to {value, bytes} or {trouble}; `onChange` is also called when
+   * `want` changes `busy` or `trouble`. Values with a `close` method are closed when dropped.
    */
   constructor({ load, onChange, maxBytes }) {
     this.#load = load;
@@ -27,12 +24,11 @@ export class MapLoader {
     this.bytes = 0;
   }
 
-  /** Returns a key's value, or undefined. */
   get(key) {
     return this.#held.get(key)?.value;
   }
 
-  /** Why a key could not be loaded: "network", "missing" or "broken"; else undefined. */
+  /** "network", "missing" or "broken"; else undefined. */
   troubleOf(key) {
     return this.#failed.get(key);
   }
@@ -43,12 +39,11 @@ export class MapLoader {
     return all.includes("network") ? "network" : all[0] ?? "";
   }
 
-  /** True while a wanted item is being loaded. */
   get busy() {
     return this.#running.size > 0;
   }
 
-  /** Sets the wanted keys, the most important first; other requests are aborted. */
+  /** The most important key is first. Other requests are aborted. */
   want(keys) {
     const { busy, trouble } = this;
     this.#wanted = keys;
@@ -61,7 +56,7 @@ export class MapLoader {
     for (const key of keys) {
       const one = this.#held.get(key);
       if (!one) continue;
-      // Move the item to the end, so that the least recently wanted item is first.
+      // The least recently wanted item is first.
       this.#held.delete(key);
       this.#held.set(key, one);
     }
@@ -70,13 +65,11 @@ export class MapLoader {
     if (this.busy !== busy || this.trouble !== trouble) this.#onChange();
   }
 
-  /** Requests failed items again. */
   retry() {
     this.#failed.clear();
     this.#begin();
   }
 
-  /** Drops all items and aborts all requests. */
   release() {
     this.want([]);
     this.#maxBytes = 0;

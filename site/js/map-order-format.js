@@ -1,23 +1,22 @@
-// Owns the formats of the map's orders: an order's index, its map as `MapView` shows it, the places
-// files, and where labels are. Invariants: external values are validated; a place's bundle and slot
-// exist in the scan. Does not depend on the DOM, the network, or the drawing.
+// This module reads the formats of the map's orders: index, places files, labels. A place's bundle
+// and slot exist in the scan.
 
 import { readOverrides } from "./map-address.js";
 import { BUNDLES_A_TILE, toScreen } from "./map-geometry.js";
 
-/** The finest level that is drawn: an icon has 2 by 2 pixels. */
+/** An icon has 2 by 2 pixels. */
 const FINEST_LEVEL = 2;
-/** A pixel has at most half of these CSS pixels: larger ones show nothing more. */
+/** A pixel has at most half of these CSS pixels, because larger ones show nothing more. */
 const MAX_SCALE = 24;
 const MAX_AREAS = 5_000;
 const AREA_NAME = /^[a-z0-9-]{1,30}$/;
-/** Areas that are lower on the screen, in CSS pixels, have no label. */
+/** Areas below this height on the screen, in CSS pixels, have no label. */
 const MIN_LABEL_PX = 20;
 const LABEL_GAP_PX = 8;
 
 /**
- * Reads an order's index.json: {tabs, perFile, areas: [{name, first, tabs}], overrides}. Null if it
- * is invalid; an area with an invalid name is one without a name, "none".
+ * Returns {tabs, perFile, areas: [{name, first, tabs}], overrides}, or null if the index is
+ * invalid. An area with an invalid name is one without a name, "none".
  */
 export function readOrder(value) {
   const isCount = (number) => Number.isSafeInteger(number) && number > 0;
@@ -37,10 +36,7 @@ export function readOrder(value) {
   return { tabs: value.tabs, perFile: value.per_file, areas, overrides };
 }
 
-/**
- * Returns the format in which `MapView` shows an order of the map: each place is a bundle with one
- * cell.
- */
+/** Each place is a bundle with one cell for `MapView`. */
 export function mapOfOrder(map, name, { overrides }) {
   const { side, grid, levels, extension, background } = map;
   return {
@@ -59,16 +55,13 @@ export function mapOfOrder(map, name, { overrides }) {
   };
 }
 
-/** Returns the {path, index} of a place: its file below the scan's prefix, and its index in it. */
+/** Returns the place's file below the scan's prefix, and its index in this file. */
 export function placesFile(name, { perFile }, place) {
   const number = Math.floor(place / perFile);
   return { path: `map/${name}/places/${number}.bin`, index: place % perFile };
 }
 
-/**
- * Returns the {bundle, slot} at an index in a places file's bytes. Null if there is none. The
- * bundler describes the format.
- */
+/** Returns {bundle, slot}, or null if there is none. The bundler describes this format. */
 export function tabInPlaces(bytes, index, { side, grid }, bundles) {
   const modulus = (side * grid) ** 2;
   let [number, distance, factor, at] = [0, 0, 1, 0];
@@ -88,7 +81,7 @@ export function tabInPlaces(bytes, index, { side, grid }, bundles) {
   return null;
 }
 
-/** Returns the area {name, first, tabs} that contains a place. */
+/** Returns the area of a place. */
 export function areaAt({ areas }, place) {
   return areas.find(({ first, tabs }) => place >= first && place < first + tabs);
 }
@@ -99,8 +92,8 @@ export function rowsOf({ first, tabs }, width) {
 }
 
 /**
- * Returns the areas that are high enough in view, [{area, right, y}]: where a label ends, and its
- * middle, in CSS pixels.
+ * Returns [{area, right, y}] for the areas that are high enough in view: where a label ends, and
+ * its middle, in CSS pixels.
  */
 export function labelsFor({ areas }, width, view, size) {
   const labels = [];

@@ -1,7 +1,5 @@
-// Owns the map in another order: its canvas above the map's, its labels, the list of its areas, and
-// which tab is at a place. Invariants: the map itself stays as it is below, and the canvas that is
-// shown has the focus of the one before; a failure is a value.
-// Does not depend on the card, the search, or how a tile is drawn.
+// This module shows the map in another order, on a canvas above the map's. The canvas that is shown
+// takes over the focus of the one before.
 
 import { fetchFile } from "./bundles.js";
 import { toScreen } from "./map-geometry.js";
@@ -12,26 +10,25 @@ import { MapView } from "./map-view.js";
 import { areaLabel, inOrderWords } from "./map-words.js";
 import { ORDERS } from "./strings.js";
 
-/** The list shows the areas with the most tabs. */
 const MAX_LISTED = 100;
 const LABEL_FONT_PX = 13;
 const LABEL_PX = 20;
 const LABEL_PADDING_PX = 7;
 const CURSOR_PX = 7;
 
-/** The map's orders; at most one of them is shown. */
+/** At most one order is shown. */
 export class MapOrders {
   #canvas;
   #list;
   #manifest;
   #format;
   #callbacks;
-  /** The shown order {name, index, map, canvas}, or null. */
+  /** {name, index, map, canvas}, or null. */
   #shown = null;
 
   /**
-   * `canvas` is the map's, `list` shows the areas, `callbacks` are those of `MapView`. In an order,
-   * `onTap` gets the place as {bundle: place, slot: 0}.
+   * `list` shows the areas, `callbacks` are those of `MapView`. In an order, `onTap` gets the place
+   * as {bundle: place, slot: 0}.
    */
   constructor(canvas, list, manifest, format, callbacks) {
     this.#canvas = canvas;
@@ -45,19 +42,17 @@ export class MapOrders {
     });
   }
 
-  /** The canvas that is shown. */
   get canvas() {
     return this.#shown?.canvas ?? this.#canvas;
   }
 
-  /** Loads an order. Resolves to its index, or to null if it could not be loaded. */
+  /** Resolves to the order's index, or to null if it could not be loaded. */
   async load(name) {
     const { prefix } = this.#manifest;
     const { value } = await fetchFile(prefix + this.#format.orders.get(name));
     return readOrder(value);
   }
 
-  /** Shows a loaded order, and returns its MapView. */
   show(name, index) {
     if (this.#shown?.name === name) return this.#shown.map;
     const hadFocus = document.activeElement === this.canvas;
@@ -89,7 +84,6 @@ export class MapOrders {
     return shown.map;
   }
 
-  /** Shows the tabs as they come. */
   hide() {
     if (!this.#shown) return;
     const hadFocus = document.activeElement === this.canvas;
@@ -102,7 +96,7 @@ export class MapOrders {
     this.#list.replaceChildren();
   }
 
-  /** Resolves to the {bundle, slot} of the tab at a place, or to null if it could not be loaded. */
+  /** Resolves to {bundle, slot}, or to null if it could not be loaded. */
   async tabAt(place) {
     const { name, index } = this.#shown;
     const file = placesFile(name, index, place);
@@ -113,7 +107,6 @@ export class MapOrders {
     return value ? tabInPlaces(new Uint8Array(value), file.index, this.#format, bundles) : null;
   }
 
-  /** Describes the view. */
   get words() {
     const { name, map } = this.#shown;
     const { hosts } = this.#manifest;
@@ -121,7 +114,6 @@ export class MapOrders {
     return inOrderWords(name, seen, hosts, this.#areaUnder(map.motion.view));
   }
 
-  /** Returns the area at a world point, or undefined. */
   #areaUnder({ x, y }) {
     const { index } = this.#shown;
     const width = this.#width;
@@ -185,7 +177,6 @@ export class MapOrders {
   }
 }
 
-/** Marks the point that Enter chooses. */
 function paintCursor(context, { x, y }) {
   for (const [colour, width] of [["#000", 3], ["#fff", 1]]) {
     context.strokeStyle = colour;

@@ -1,16 +1,12 @@
-// Owns the map canvas's content: tiles, bundle sheets, marked cells. Invariants: edges are on
-// device pixels, so that no seam is visible; missing tiles are drawn from the finest coarser tile
-// that is loaded. Does not depend on when items are loaded, or on what the visitor does.
+// This module paints the map's canvas. Edges are on device pixels, so that no seam is visible. A
+// missing tile is drawn from the finest coarser tile that is loaded.
 
 import { toScreen, tileSpan } from "./map-geometry.js";
 import { bundleKey, coarser, tileKey } from "./map-plan.js";
 
-/** If a picture is enlarged at least this many times, it is drawn with visible pixels. */
+/** A picture that is enlarged at least this many times is drawn with visible pixels. */
 const PIXELATED_FROM = 1.5;
-/**
- * If a picture is reduced below this factor, it is drawn with better smoothing, which takes several
- * times longer.
- */
+/** Below this factor a picture is drawn with better smoothing, which takes several times longer. */
 const AVERAGED_BELOW = 0.5;
 const MIN_MARK_PX = 20;
 
@@ -22,7 +18,6 @@ export class MapPainter {
   #background;
   #ratio = 1;
   #accent = "";
-  /** The colour around the world. */
   #around = "";
 
   constructor(canvas, world, background) {
@@ -32,7 +27,7 @@ export class MapPainter {
     this.#background = background;
   }
 
-  /** Sets the canvas to `size` in CSS pixels, and reads the colours from the style again. */
+  /** `size` is in CSS pixels. Colours are read from the style again. */
   resize(size, ratio) {
     this.#ratio = ratio;
     this.#canvas.width = Math.round(size.width * ratio);
@@ -43,9 +38,8 @@ export class MapPainter {
   }
 
   /**
-   * Paints a view: `plan` is from `planOf`, `get(key)` returns items in memory; `lit` and `cursor`
-   * are cells or null; `landmarks(context)` paints the landmarks, and returns true if it marked
-   * `lit`.
+   * `plan` is from `planOf`, `get(key)` returns items in memory; `lit` and `cursor` are cells or
+   * null; `landmarks(context)` returns true if it marked `lit`.
    */
   paint({ view, size, plan, get, lit, cursor, landmarks }) {
     const { width, height } = this.#canvas;
@@ -95,10 +89,7 @@ export class MapPainter {
     this.#context.drawImage(picture, ...source, ...box);
   }
 
-  /**
-   * Returns the [x, y, width, height] on the canvas, in whole device pixels, for a part of the
-   * world.
-   */
+  /** Returns [x, y, width, height] in whole device pixels. */
   #box(view, size, x, y, width, height) {
     const start = toScreen(view, size, { x, y });
     const end = toScreen(view, size, { x: x + width, y: y + height });
@@ -107,7 +98,7 @@ export class MapPainter {
     return [left, top, right - left, bottom - top];
   }
 
-  /** Draws a frame around a cell. If the cell is too small, the frame is larger than the cell. */
+  /** If the cell is too small, the frame is larger than the cell. */
   #mark(view, size, cell, weight) {
     const middle = toScreen(view, size, { x: cell.x + 0.5, y: cell.y + 0.5 });
     const side = Math.max(MIN_MARK_PX, view.scale) * this.#ratio;

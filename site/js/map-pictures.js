@@ -1,22 +1,21 @@
-// Owns the map's pictures: fetches and decodes tiles, and draws a bundle's icons on one sheet.
-// Invariants: a tab keeps its slot in its bundle; a failure is a value; only our own files are
-// fetched. Does not depend on the document, the view, or what is wanted.
+// This module fetches and decodes the map's tiles, and draws a bundle's icons on one sheet. Each
+// tab keeps its slot in the bundle.
 
 import { bundlePath, fetchFile, readEntry } from "./bundles.js";
 import { tilePath } from "./map-address.js";
 import { readKey } from "./map-plan.js";
 import { withoutWww } from "./search-keys.js";
 
-/** A cell on a sheet: an icon and a margin, in pixels. */
+/** An icon and a margin, in pixels. */
 export const SHEET_CELL_PX = 36;
 const ICON_PX = 32;
 const MAX_SHEET_PX = 2_048;
-/** Approximate memory for a tab in addition to its icon. */
+/** In addition to the icon, approximately. */
 const BYTES_A_TAB = 2_000;
 
 /**
- * Returns a `load` function for MapLoader, for the tiles and bundles in a scan's manifest and map.
- * In an order of the map, bundles have the format `map.ofBundles`.
+ * Returns a `load` function for MapLoader. In an order of the map, bundles have the format
+ * `map.ofBundles`.
  */
 export function pictureLoader(manifest, map) {
   return (key, signal) => {
@@ -39,13 +38,13 @@ async function loadTile(path, signal) {
   }
 }
 
-/** Returns a `fetch` that is also aborted by `signal`. */
+/** The `fetch` is also aborted by `signal`. */
 function untilAborted(signal) {
   return (url, options) =>
     fetch(url, { ...options, signal: AbortSignal.any([signal, options.signal]) });
 }
 
-/** Loads a bundle and draws its sheet, which is {canvas, tabs}. `tabs` maps slots to tabs. */
+/** Returns a sheet {canvas, tabs}, where `tabs` maps slots to tabs. */
 async function loadSheet(path, map, signal) {
   const { value, trouble } = await fetchFile(path, { fetcher: untilAborted(signal) });
   if (trouble) return { trouble };
@@ -56,7 +55,7 @@ async function loadSheet(path, map, signal) {
   return { value: { canvas, tabs }, bytes };
 }
 
-/** Returns a parsed bundle's valid tabs by slot, or null if it is not a bundle. */
+/** Returns valid tabs by slot, or null if this is not a bundle. */
 export function tabsBySlot(value, slots) {
   if (!Array.isArray(value?.entries)) return null;
   const tabs = new Map();
@@ -91,7 +90,6 @@ async function drawSheet(tabs, { grid, background }) {
   return canvas;
 }
 
-/** Draws the first letter of the hostname for a tab without an icon. */
 function drawLetter(context, host, x, y, side, background) {
   const isDark = parseInt(background.slice(3, 5), 16) < 0x80;
   context.fillStyle = isDark ? "#ffffff1f" : "#00000017";
@@ -106,8 +104,8 @@ function drawLetter(context, host, x, y, side, background) {
 }
 
 /**
- * Decodes an icon. We do not use createImageBitmap, because storing a blob for each icon took
- * longer than everything else together.
+ * We do not use createImageBitmap, because storing a blob for each icon took longer than everything
+ * else together.
  */
 async function decode(dataUrl) {
   if (dataUrl === "") return null;

@@ -1,23 +1,22 @@
-// Owns which tiles and bundles the map wants for a view, in which order, and the keys for both.
-// Invariants: a flight wants only its destination, not the places that it passes; the coarsest tile
-// is always wanted, so that there is always something to draw. Does not depend on the DOM, the
-// network, or the drawing.
+// This module chooses the tiles and bundles that a view wants, in order of importance. A flight
+// wants only its destination. The coarsest tile is always wanted, so that there is always something
+// to draw.
 
 import {
   bundlesInView, isNear, levelFor, tilesAt, tilesInView, tileSpan,
 } from "./map-geometry.js";
 
-/** Returns a tile's key. */
+/** The key of a tile. */
 export function tileKey({ z, x, y }) {
   return `tile ${z}/${x}-${y}`;
 }
 
-/** Returns a bundle's key. */
+/** The key of a bundle. */
 export function bundleKey(bundle) {
   return `bundle ${bundle}`;
 }
 
-/** Reads a key: {bundle} or {tile: {z, x, y}}. */
+/** Returns {bundle} or {tile: {z, x, y}}. */
 export function readKey(key) {
   const [what, name] = key.split(" ");
   if (what === "bundle") return { bundle: Number(name) };
@@ -26,8 +25,8 @@ export function readKey(key) {
 }
 
 /**
- * Returns what to draw in a view: {level, tiles, bundles}, the middle ones first; no bundles if the
- * view is too far away for icons.
+ * Returns {level, tiles, bundles}, the middle ones first; no bundles if the view is too far away
+ * for icons.
  */
 export function planOf(world, view, size, ratio) {
   const level = levelFor(world, view, size, ratio);
@@ -35,7 +34,7 @@ export function planOf(world, view, size, ratio) {
   return { level, tiles: tilesInView(world, view, size, level), bundles };
 }
 
-/** Returns the wanted keys for a plan; `has(key)` returns true for items in memory. */
+/** `has(key)` returns true for items in memory. */
 export function keysFor(world, { tiles, bundles }, has) {
   const missing = new Set(bundles.filter((bundle) => !has(bundleKey(bundle))));
   const isSeen = (tile) => bundles.length === 0 || has(tileKey(tile)) ||
@@ -45,7 +44,7 @@ export function keysFor(world, { tiles, bundles }, has) {
     .concat(bundles.map(bundleKey)));
 }
 
-/** Returns the wanted keys on a flight to the view `end`, while `level` is drawn. */
+/** `end` is the flight's last view, while `level` is drawn. */
 export function keysForFlight(world, end, level, size, ratio, has) {
   const plan = planOf(world, end, size, ratio);
   const top = { z: world.levels - 1, x: 0, y: 0 };

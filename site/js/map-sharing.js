@@ -1,6 +1,5 @@
-// Owns sharing on the map: the place in view, and the chosen tab's card. Counts the sites that were
-// found and opened here. Invariant: everything that is shown for this is loaded when it is first
-// needed. Does not depend on how the map is drawn.
+// This module shares the map's view and the chosen tab's card, and counts the sites that were found
+// and opened here. It loads what it shows on demand.
 
 import { writeMapAddress } from "./map-address.js";
 import { openSiteCard, shareNow } from "./open-card.js";
@@ -16,7 +15,6 @@ export class MapSharing {
 
   /**
    * `viewButton`, `cardButton` and `siteLink` share the view, show the card, and open the site;
-   * `mapOf` and `manifestOf` return the MapView and the manifest; `notify` shows a message;
    * `returnTo` returns the element that gets the focus after a card.
    */
   constructor({ viewButton, cardButton, siteLink, mapOf, manifestOf, notify, returnTo }) {
@@ -30,7 +28,6 @@ export class MapSharing {
     siteLink.addEventListener("click", () => void count("countOpened", mapOf().site));
   }
 
-  /** Must be called once there is a map. */
   begin() {
     this.#viewButton.disabled = false;
   }
@@ -46,8 +43,7 @@ export class MapSharing {
     // A site is found among the tabs as they come.
     const hash = writeMapAddress({ site, order: site ? "" : order, view });
     const url = new URL(location.pathname + hash, location.href).href;
-    const said = await shareNow({ title: SHARE.mapTitle, text: SHARE.mapText, url });
-    if (said) this.#notify(said);
+    await shareNow({ title: SHARE.mapTitle, text: SHARE.mapText, url }, this.#notify);
   }
 
   async #showCard() {
@@ -66,7 +62,7 @@ export class MapSharing {
   }
 }
 
-/** Counts a site with a function in visit-counts.js. */
+/** `name` is a function in visit-counts.js. */
 async function count(name, host) {
   try {
     const counts = await import("./visit-counts.js");

@@ -1,7 +1,5 @@
-// Owns the map on the screen: connects motion, loader, painter and list; keeps the address up to
-// date. Invariants: all painting happens in animation frames; the address and the list are written
-// only when the view does not move. Does not depend on formats, on how a picture is drawn, or on
-// how a site is found.
+// This module shows the map: it connects motion, loader, painter and list. All painting happens in
+// animation frames. The address and the list are written only when the view does not move.
 
 import { readMapAddress, writeMapAddress } from "./map-address.js";
 import { cellOf, tabAt, tabsInView, wholeView, worldOf } from "./map-geometry.js";
@@ -15,12 +13,12 @@ import { bundleKey, keysFor, keysForFlight, planOf } from "./map-plan.js";
 /** A decoded tile has 1.1 MB, a bundle's sheet 0.9 MB. */
 const MAX_BYTES_HELD = 96e6;
 /**
- * While the view moves, requests start at this interval, so that tiles that are visible only
- * briefly are not requested.
+ * Requests wait while the view moves, so that tiles that are visible only briefly are not
+ * requested.
  */
 const WANT_MS = 120;
 const REST_MS = 300;
-/** Maximum device pixels per CSS pixel, because more of them cost time and are hardly visible. */
+/** More device pixels per CSS pixel cost time and are hardly visible. */
 const MAX_RATIO = 2;
 
 /** One scan's map. */
@@ -38,28 +36,23 @@ export class MapView {
   #restTimer = 0;
   /** The key of a bundle that is wanted although it may be out of view, or null. */
   #extra = null;
-  /** Device pixels per CSS pixel. */
   #ratio = 1;
-  /** The Landmarks, or null if there are none. */
   #landmarks = null;
-  /** Ends the window's listeners for this map; aborted by `release`. */
   #released = new AbortController();
 
   /** The order's name in the address, or "" for the tabs as they come. */
   order = "";
   /** The highlighted cell {bundle, slot}, or null. In an order, the place is a bundle. */
   lit = null;
-  /** The chosen tab {bundle, slot} in the scan's bundles, or null. */
+  /** The chosen tab {bundle, slot}, or null. */
   tab = null;
-  /** The hostname in the address, or "". */
   site = "";
-  /** True while another order is shown: this map loads nothing and does not write the address. */
+  /** While another order is shown, this map loads nothing and does not write the address. */
   isAway = false;
 
   /**
    * `onTap(entry, isKey)` gets {bundle, slot}, or a landmark, or null if there is no tab;
-   * `onFrame()` is called after each painting, `onMove()` when the visitor moves the map,
-   * `onRest()` when the view has stopped.
+   * `onRest()` is called when the view has stopped.
    */
   constructor(canvas, manifest, map, { onTap, onFrame, onRest, onMove }) {
     this.#canvas = canvas;
@@ -105,22 +98,19 @@ export class MapView {
     return this.#plan.bundles.length > 0;
   }
 
-  /** Why something in view failed to load, or "". */
   get trouble() {
     return this.#loader.trouble;
   }
 
-  /** True while a wanted item is being loaded. */
   get isLoading() {
     return this.#loader.busy;
   }
 
-  /** True until the first picture is loaded. */
   get isEmpty() {
     return this.#loader.bytes === 0;
   }
 
-  /** The approximate number of tabs in view. */
+  /** An estimate. */
   get tabsInView() {
     return tabsInView(this.#world, this.motion.view, this.motion.size, this.#manifest.hosts);
   }
@@ -134,33 +124,29 @@ export class MapView {
     return isSeen ? this.lit.bundle : tabAt(this.#world, view)?.bundle ?? -1;
   }
 
-  /** Returns a bundle's tabs by slot, or undefined while they are not in memory. */
   tabsOf(bundle) {
     return this.#loader.get(bundleKey(bundle))?.tabs;
   }
 
-  /** Why a bundle could not be loaded; undefined if it did not fail. */
+  /** Undefined if the bundle did not fail. */
   troubleOf(bundle) {
     return this.#loader.troubleOf(bundleKey(bundle));
   }
 
-  /** Returns the tab at a canvas position, if icons are distinguishable and it is in memory. */
+  /** Returns a tab only if icons are distinguishable and its bundle is in memory. */
   tabAtPoint(point) {
     const entry = this.isNear && tabAt(this.#world, this.motion.worldAt(point));
     return entry ? this.tabsOf(entry.bundle)?.get(entry.slot) : undefined;
   }
 
-  /** Returns the landmark at a canvas position, or null. */
   landmarkAt(point) {
     return this.#landmarks?.at(point, this.motion.view, this.motion.size) ?? null;
   }
 
-  /** Returns the landmarks in view, best first. */
   get landmarksInView() {
     return this.#landmarks?.inView(this.motion.view, this.motion.size) ?? [];
   }
 
-  /** Loads and shows the landmarks. */
   async showLandmarks() {
     const { loadLandmarks, Landmarks } = await import("./map-landmarks.js");
     const entries = await loadLandmarks(this.#manifest, this.#world);
@@ -168,10 +154,21 @@ export class MapView {
     this.#landmarks = new Landmarks(entries, this.#world, {
       look: () => this.#look(), onChange: () => this.requestFrame(),
     });
+    this.#measureControls();
     this.requestFrame();
   }
 
-  /** The style in which landmarks are drawn, from the zoom buttons and the canvas. */
+  #measureControls() {
+    if (!this.#landmarks) return;
+    const { left, top } = this.#canvas.getBoundingClientRect();
+    const controls = this.#canvas.parentElement.querySelectorAll(".orders, .zoom, .share-view");
+    this.#landmarks.covered = [...controls].map((control) => {
+      const { x, y, width, height } = control.getBoundingClientRect();
+      return { left: x - left, top: y - top, right: x - left + width, bottom: y - top + height };
+    });
+  }
+
+  /** From the zoom buttons and the canvas. */
   #look() {
     const buttons = getComputedStyle(this.#canvas.parentElement.querySelector(".zoom"));
     return {
@@ -180,13 +177,12 @@ export class MapView {
     };
   }
 
-  /** Marks a bundle as wanted although it may be out of view; -1 clears this. */
+  /** The bundle may be out of view; -1 clears this. */
   wantBundle(bundle) {
     this.#extra = bundle < 0 ? null : bundleKey(bundle);
     this.#want();
   }
 
-  /** Frees the memory of a map that is not shown again. */
   release() {
     this.isAway = true;
     this.#released.abort();
@@ -196,20 +192,17 @@ export class MapView {
     Object.assign(this.#canvas, { width: 0, height: 0 });
   }
 
-  /** Requests failed items again. */
   retry() {
     this.#loader.retry();
     this.requestFrame();
   }
 
-  /** Flies to a cell. If motion is off, jumps there. */
   flyTo({ bundle, slot }, scale) {
     const { x, y } = cellOf(this.#world, bundle, slot);
     this.motion.flyTo({ x: x + 0.5, y: y + 0.5, scale }, performance.now());
     this.requestFrame();
   }
 
-  /** Moves the view by whole bundles. */
   moveByBundles(columns, rows) {
     const { x, y, scale } = this.motion.end;
     const { grid } = this.#world;
@@ -217,7 +210,7 @@ export class MapView {
     this.requestFrame();
   }
 
-  /** Shows the position in the address. Returns the address's hostname, or "". */
+  /** Returns the address's hostname, or "". */
   followAddress() {
     const { site, view } = readMapAddress(location.hash);
     this.site = site ?? "";
@@ -227,8 +220,8 @@ export class MapView {
   }
 
   /**
-   * The box {x, y, side, height} of the highlighted cell or landmark on the canvas, in CSS pixels,
-   * or null. `side` is its width.
+   * {x, y, side, height} of the highlighted cell or landmark on the canvas, in CSS pixels, or null.
+   * `side` is its width.
    */
   get litBox() {
     if (!this.lit) return null;
@@ -250,7 +243,6 @@ export class MapView {
     this.motion.flyTo(to, performance.now());
   }
 
-  /** Paints in the next animation frame. */
   requestFrame() {
     if (this.#isFrameRequested) return;
     this.#isFrameRequested = true;
@@ -270,6 +262,7 @@ export class MapView {
     this.#ratio = Math.min(MAX_RATIO, window.devicePixelRatio);
     this.#painter.resize(size, this.#ratio);
     if (size.width !== width || size.height !== height) this.motion.resize(size);
+    this.#measureControls();
     this.#frame(performance.now());
   }
 
@@ -296,10 +289,7 @@ export class MapView {
     else this.#restTimer = setTimeout(() => this.#rest(), REST_MS);
   }
 
-  /**
-   * The cell that Enter chooses. Null if the visitor does not use the keyboard, or if icons are too
-   * small.
-   */
+  /** Null if the visitor does not use the keyboard, or if icons are too small. */
   #cursor() {
     if (!this.isNear || !this.#canvas.matches(":focus-visible")) return null;
     const { x, y } = this.motion.view;

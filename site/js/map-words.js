@@ -1,10 +1,9 @@
-// Owns the map page's text: the view, failures, and remedies. Does not depend on the DOM, or on
-// when this text is shown.
+// This module composes the map page's text.
 
 import { shownHost } from "./host-name.js";
 import { COMMON, MAP, ORDERS, regionName } from "./strings.js";
 
-/** Returns why there is no map, from the manifest's error, or from a manifest without a map. */
+/** Returns why there is no map. */
 export function manifestWords(trouble, manifest, isOnline) {
   if (trouble === "network") return MAP.noMap(isOnline);
   if (trouble === "missing") return MAP.noScan;
@@ -12,10 +11,7 @@ export function manifestWords(trouble, manifest, isOnline) {
   return manifest.bundles === 0 ? MAP.noTabs : MAP.without;
 }
 
-/**
- * Returns the message for a failure in the view: {words, action}. `action` is a button's label, or
- * "".
- */
+/** Returns {words, action}, where `action` is a button's label, or "". */
 export function troubleWords(trouble, isOnline) {
   if (trouble === "network") return { words: MAP.partMissing(isOnline), action: COMMON.retry };
   if (trouble === "missing") return { words: MAP.moved, action: COMMON.refresh };
@@ -23,16 +19,13 @@ export function troubleWords(trouble, isOnline) {
   return { words: "", action: "" };
 }
 
-/**
- * Returns how many of all tabs are visible. If this is only a part of them, the number is an
- * estimate with three digits.
- */
+/** If only a part is visible, the number is an estimate with three digits. */
 export function seenWords(seen, all) {
   if (all === 0) return MAP.unknownCount;
   return seen >= all ? MAP.all(all) : MAP.some(Number(seen.toPrecision(3)), all);
 }
 
-/** Returns which bundle is in the view's middle, and whether its `tabs` (a number) are loaded. */
+/** `tabs` is their number, undefined until they are loaded. */
 export function bundleWords(bundle, bundles, tabs, trouble) {
   const state = tabs !== undefined ? MAP.tabs(tabs) : trouble ? MAP.notLoaded : MAP.isLoading;
   return MAP.block(bundle + 1, bundles, state);
@@ -47,10 +40,7 @@ export function areaLabel(order, name) {
   return ORDERS.domain(shownHost(name), region);
 }
 
-/**
- * Returns how many of all tabs are visible in an order, and the area {name, tabs} at the centre, if
- * there is one.
- */
+/** `area` {name, tabs} is at the centre, if there is one. */
 export function inOrderWords(order, seen, all, area) {
   const words = [seenWords(seen, all)];
   if (area) words.push(ORDERS.centre(areaLabel(order, area.name), area.tabs));

@@ -1,7 +1,5 @@
-// Owns a visit to the map page: reads the manifest, shows the map, finds a site on it, opens a
-// tab's card, reports the state. Invariants: after every failure the page reports what failed and
-// how to fix it; unsolicited announcements to screen readers are at least ten seconds apart. Does
-// not depend on formats, geometry, or how the map is drawn.
+// This module runs the map page: it shows the map, finds a site on it, and opens a tab's card.
+// After every failure the page reports what failed and how to fix it.
 
 import { Announcer } from "./announcer.js";
 import { fetchFile, readManifest } from "./bundles.js";
@@ -17,9 +15,9 @@ import { typedKey } from "./search-keys.js";
 import { SearchBox } from "./search.js";
 import { COMMON, MAP, ORDERS } from "./strings.js";
 
-/** A found site is shown at this scale: its icon is twice its real size. */
+/** A found icon has twice its real size. */
 const SITE_SCALE = 72;
-/** Cells smaller than this, in CSS pixels, cannot be clicked on. */
+/** Smaller cells, in CSS pixels, cannot be clicked on. */
 const MIN_TAP_SCALE = 4;
 const ZOOM_FACTOR = 2;
 
@@ -39,31 +37,26 @@ const list = new MapList({
     map.moveByBundles(columns, rows);
   },
 });
-/** The MapView that is shown, or null until the manifest is loaded. */
 let map = null;
 /** The MapView with the tabs as they come. */
 let plainMap = null;
-/** The map's orders, once one was chosen. */
 let orders = null;
 let manifest = null;
-/** The map in the manifest. */
 let format = null;
 /**
  * The tab {bundle, slot, host, returnTo} whose card is shown once its bundle is loaded. It may have
  * the `place` in an order where it was chosen, and `isFound` if it was found by its name.
  */
 let chosen = null;
-/** The message about the visitor's last action, or "". */
+/** About the visitor's last action, or "". */
 let notice = "";
 /** Counts searches and the actions that end them, so that an older search's result is discarded. */
 let search = 0;
-/** The order that is shown, or that is shown once it is loaded; "" for the tabs as they come. */
+/** The order that is shown once it is loaded; "" for the tabs as they come. */
 let wanted = "";
 /** Counts the changes of the order, so that an order that loads late is not shown. */
 let orderings = 0;
-/** Counts the requests for the manifest. */
 let openings = 0;
-/** Handlers for a map, in every order. */
 const CALLBACKS = { onTap: tap, onFrame: framed, onRest: rested, onMove: moved };
 const announcer = new Announcer(byId("status"));
 const sharing = new MapSharing({
@@ -75,11 +68,8 @@ const sharing = new MapSharing({
   notify,
   returnTo: () => orders?.canvas ?? canvas,
 });
-/** The last announcement. */
 let told = "";
-/** The landmarks in the list, by number. */
 let marks = new Map();
-/** The list's text if there are none. */
 const HINT = byId("hint").textContent;
 
 async function begin(fresh) {
@@ -87,7 +77,7 @@ async function begin(fresh) {
   openings += 1;
   const mine = openings;
   const { value, trouble } = await fetchFile("manifest.json", { fresh });
-  // Meanwhile the manifest was requested again, because the network returned.
+  // The manifest was requested again, because the network returned.
   if (mine !== openings) return;
   manifest = trouble ? null : readManifest(value);
   format = manifest && readMap(value, manifest);
@@ -106,7 +96,6 @@ async function begin(fresh) {
   if (format.hasLandmarks) map.showLandmarks().catch(() => {});
 }
 
-/** Shows the order, the position or the site in the address. */
 function follow() {
   searchBox.hide();
   const { order } = readMapAddress(location.hash);
@@ -125,7 +114,7 @@ function follow() {
   choose(null);
 }
 
-/** Shows an order; the map that is shown stays until the order is loaded. */
+/** The map that is shown stays until the order is loaded. */
 async function showOrder(name) {
   search += 1;
   orderings += 1;
@@ -151,7 +140,7 @@ async function showOrder(name) {
   press(name);
 }
 
-/** Resolves to an order's index, or to null if it or the module for orders cannot be loaded. */
+/** Resolves to the order's index, or to null if this or the module for orders cannot be loaded. */
 async function loadOrder(name) {
   try {
     const { MapOrders } = await import("./map-orders.js");
@@ -162,7 +151,6 @@ async function loadOrder(name) {
   }
 }
 
-/** Shows the tabs as they come. */
 function showPlain() {
   orderings += 1;
   plainMap.isAway = false;
@@ -175,7 +163,6 @@ function showPlain() {
   press("");
 }
 
-/** Shows the buttons of the orders that the scan has. */
 function offerOrders() {
   const buttons = [...byId("orders").children];
   for (const button of buttons) {
@@ -184,7 +171,7 @@ function offerOrders() {
   byId("orders").hidden = format.orders.size === 0;
 }
 
-/** Marks the button of the wanted order; "" is the one for the tabs as they come. */
+/** "" is the button for the tabs as they come. */
 function press(name) {
   wanted = name;
   for (const button of byId("orders").children) {
@@ -207,7 +194,6 @@ async function goToSite(host) {
   flyToSite(found);
 }
 
-/** Flies to a site that was found, {host, bundle, slot}, and shows its card. */
 function flyToSite(found) {
   notify("");
   choose(null);
@@ -219,7 +205,7 @@ function flyToSite(found) {
   map.flyTo(map.lit, SITE_SCALE);
 }
 
-/** Chooses the tab at {bundle, slot} and shows its card; null closes the card. */
+/** `entry` is {bundle, slot}; null closes the card. */
 function choose(entry, returnTo = null) {
   chosen = entry && { host: "", ...entry, returnTo };
   if (!entry) {
@@ -247,7 +233,6 @@ function tap(entry, isKey) {
   }
 }
 
-/** Chooses the tab at a place of the shown order. */
 async function chooseAt(place, returnTo) {
   const mine = search;
   const entry = await orders.tabAt(place.bundle);
@@ -256,7 +241,7 @@ async function chooseAt(place, returnTo) {
   if (!entry) notify(MAP.tabNotLoaded);
 }
 
-/** Shows the chosen tab's card if its bundle is loaded and there is no flight. */
+/** The card waits until its bundle is loaded and there is no flight. */
 function showChosen() {
   if (!chosen || map.motion.isFlying) return;
   const { bundle, slot, host, returnTo, place, isFound } = chosen;
@@ -286,7 +271,6 @@ function showChosen() {
   map.requestFrame();
 }
 
-/** Moves the map so that the card does not cover the chosen cell. */
 function uncover() {
   if (map?.lit && card.isOpen) map.uncover(card.coveredPx);
   map?.requestFrame();
@@ -309,7 +293,6 @@ function moved() {
   if (notice) notify("");
 }
 
-/** Describes the view in words, and lists the tabs in the middle bundle. */
 function describe() {
   if (map !== plainMap) {
     list.show(orders.words, { bundle: -1, tabs: null });
@@ -340,7 +323,7 @@ function sayState() {
   (orders?.canvas ?? canvas).setAttribute("aria-busy", String(map.isLoading));
 }
 
-/** Shows a message over the map; `action` is its button's label, or "" for no button. */
+/** `action` is the button's label, or "" for no button. */
 function say(text, action) {
   const message = byId("message");
   if (message.textContent !== text) message.textContent = text;
@@ -354,7 +337,6 @@ function notify(text) {
   if (map) sayState();
 }
 
-/** Announces the view to screen readers. */
 function tell(text) {
   if (text === told) return;
   told = text;
@@ -375,7 +357,6 @@ const searchBox = new SearchBox({
   iconOf: () => "",
   goTo: (host, bundle, slot) => {
     search += 1;
-    // Back leads to the view before the search.
     history.pushState(null, "", writeMapAddress({ site: host }));
     showPlain();
     canvas.focus({ preventScroll: true });

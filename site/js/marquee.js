@@ -1,34 +1,30 @@
-// Owns the rows' motion: which rows move, and each row's animation. The compositor animates one
-// transform per row, and a timer moves tabs that left at one edge to the other. Invariants: a row
-// has no animation if it is out of view, hovered, held or focused, or if it contains an open or
-// found tab; no row has one while the page scrolls or is hidden, or while motion is stopped; a
-// stopped row keeps its visible position. Does not depend on what a tab shows, or on why the page
-// scrolls.
+// This module moves the rows. The compositor animates one transform per row, and a timer moves tabs
+// that left at one edge to the other. A row does not move if it is hovered, held or focused, if it
+// contains an open or found tab, or while the page scrolls. A stopped row keeps its visible
+// position.
 
 import { shiftToShow } from "./navigation.js";
 import { orderRows } from "./reading-order.js";
 
-/** Rows start to move when the page has not been scrolled for this long. */
+/** Rows start to move this long after the last scroll. */
 const START_DELAY_MS = 150;
-/** Interval between two checks for rows in view and tabs that left at an edge. */
+/** Between two checks for rows in view and tabs that left at an edge. */
 const UPDATE_INTERVAL_MS = 2_000;
-/** An animation runs for this many cycles, and is then replaced by another one. */
+/** After this many cycles another animation replaces this one. */
 const CYCLES = 50;
 
 /** Moves the rows in view, like a marquee. */
 export class Marquee {
   #page;
   #wall;
-  /** Each moving row's animation. */
   #animations = new WeakMap();
   #pointedRow = null;
-  /** Row nodes that are moved by another module, for example while they are dragged. */
+  /** Another module moves these row nodes, for example while they are dragged. */
   #held = new Set();
   #timer = 0;
   #scrolledPx;
   #onMoved = () => {};
 
-  /** `page` is main.js's object. */
   constructor(page) {
     this.#page = page;
     this.#wall = page.wall;
@@ -48,13 +44,12 @@ export class Marquee {
     this.#onMoved = listener;
   }
 
-  /** Stops all rows, or lets them move. */
   setStopped(isStopped) {
     this.#wall.setStill(isStopped);
     this.#schedule(0);
   }
 
-  /** Must be called after each painting. Stops all rows while the page scrolls. */
+  /** Must be called after each painting. */
   painted() {
     const { scrolledPx } = this.#page.view;
     // Each animated row is a separate layer, which slows down every scroll frame.
@@ -63,29 +58,22 @@ export class Marquee {
     this.#schedule(START_DELAY_MS);
   }
 
-  /**
-   * Stops the row node under the pointer, and lets the previous one move. Null means that the
-   * pointer is on no row.
-   */
   pointAt(rowNode) {
     if (this.#pointedRow === rowNode) return;
     this.#pointedRow = rowNode;
     this.#schedule(0);
   }
 
-  /** Stops the row node until it is released. */
   hold(rowNode) {
     this.#held.add(rowNode);
     this.#schedule(0);
   }
 
-  /** Lets a held row node move. */
   release(rowNode) {
     this.#held.delete(rowNode);
     this.#schedule(0);
   }
 
-  /** Moves the row node's track by `px` pixels to the right. Returns false if it is not painted. */
   moveBy(rowNode, px) {
     const row = this.#wall.rows.find(({ node }) => node === rowNode);
     if (!row) return false;
@@ -95,7 +83,7 @@ export class Marquee {
     return true;
   }
 
-  /** Stops the tab's row and moves its track so that the whole tab is visible. */
+  /** Stops the tab's row, and moves it until the whole tab is visible. */
   show(index) {
     const row = this.#wall.rowOf(index);
     if (!row || !this.#wall.holds(row, index)) return;
@@ -107,7 +95,7 @@ export class Marquee {
 
   /**
    * Returns the leftmost fully visible tab in the row of the tab `index`, or with `isLast` the
-   * rightmost one. Returns -1 if there is none.
+   * rightmost one; -1 if there is none.
    */
   edge(index, isLast) {
     const row = this.#wall.rowOf(index);
@@ -141,10 +129,7 @@ export class Marquee {
     return row.cells[best]?.index ?? -1;
   }
 
-  /**
-   * Updates the motion after `ms` milliseconds. While rows may move and the page is visible,
-   * repeats this every few seconds.
-   */
+  /** While rows may move and the page is visible, this repeats itself. */
   #schedule(ms) {
     clearTimeout(this.#timer);
     if (document.hidden) return;
@@ -158,7 +143,6 @@ export class Marquee {
     }, ms);
   }
 
-  /** Moves the rows in [first, end), except those that must stop, and stops all others. */
   #moveOnly(first, end) {
     const wall = this.#wall;
     const focusedRow = document.activeElement?.closest(".row");
@@ -172,7 +156,6 @@ export class Marquee {
     }
   }
 
-  /** Starts the row's animation, or continues it. */
   #move(row) {
     const animation = this.#animations.get(row);
     const { sign, cycleMs } = row.marquee;
@@ -195,7 +178,7 @@ export class Marquee {
     this.#wall.moveTrack(row, shiftPx);
   }
 
-  /** Returns the track's current visible distance from its start, in pixels. */
+  /** Returns the track's visible distance from its start, in pixels. */
   #shiftNow(row) {
     const animation = this.#animations.get(row);
     if (!animation) return row.shiftPx;

@@ -1,10 +1,9 @@
-// Owns the text about the wall's state: what failed, how to fix it, where the tabs end. Each
-// function returns [text, label], where `label` is the retry button's, or "" for no button. Does
-// not depend on the DOM, or on how tabs are loaded.
+// This module composes the text about the wall's state. Each function returns [text, label], where
+// `label` is the retry button's, or "" for no button.
 
 import { COMMON, WALL } from "./strings.js";
 
-/** Returns the message for the stream {total, trouble, skipped}, which has ended or was stopped. */
+/** Describes a stream that has ended or was stopped. */
 export function streamMessage({ total, trouble, skipped }, isOnline) {
   if (trouble === "network") {
     const why = WALL.offline(isOnline);
@@ -16,7 +15,7 @@ export function streamMessage({ total, trouble, skipped }, isOnline) {
   return [WALL.end(total), ""];
 }
 
-/** Returns the message for an unreadable manifest; `trouble` is from `fetchFile`. */
+/** `trouble` is from `fetchFile`. */
 export function manifestMessage(trouble) {
   const text = trouble === "network" ? WALL.noManifest
     : trouble === "missing" ? WALL.noScan : WALL.damaged;

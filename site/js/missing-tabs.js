@@ -1,6 +1,5 @@
-// Owns the text about visible tabs that cannot be shown, because their bundle was dropped from
-// memory and is no longer on the server. Does not depend on why a bundle is gone, or on how rows
-// are drawn.
+// This module reports visible tabs that cannot be shown, because their bundle was dropped from
+// memory and is no longer on the server.
 
 import { WALL } from "./strings.js";
 
@@ -9,7 +8,6 @@ export class MissingTabs {
   #page;
   #isTold = false;
 
-  /** `page` is main.js's object. */
   constructor(page) {
     this.#page = page;
   }

@@ -1,19 +1,17 @@
-// Owns the button that stops and starts the rows. Its name and picture show what pressing it does.
-// Invariant: if the visitor's system prefers reduced motion, rows do not move until the button is
-// pressed. Does not depend on how rows move.
+// This module owns the button that stops and starts the rows. If the visitor's system prefers
+// reduced motion, rows do not move until this button is pressed.
 
 import { MOTION } from "./strings.js";
 
 
-/** The button, and whether rows are stopped. */
+/** Its name and picture show what pressing it does. */
 export class MotionButton {
   #button;
   #onChange;
   #reduced = matchMedia("(prefers-reduced-motion: reduce)");
-  /** True while no row may move. */
   isStopped = false;
 
-  /** `onChange` is called after each change to `isStopped`, and once at the start. */
+  /** `onChange` is also called once at the start. */
   constructor(button, onChange) {
     this.#button = button;
     this.#onChange = onChange;

@@ -1,13 +1,11 @@
-// Owns navigation arithmetic: the tab that a key leads to, how far the page and a row's track must
-// move to show a whole tab, the hover card's position. This module takes and returns tab numbers,
-// and lengths in pixels. Does not depend on the DOM.
+// This module computes positions for the keyboard and the hover card. Its lengths are in pixels.
 
 import { firstTabOfRow, rowOfTab, tabsInRow } from "./layout.js";
 
 /**
- * Returns the tab that `key` (from a KeyboardEvent) leads to from `tab`, or null: left and right
+ * Returns the tab that `key` (from a KeyboardEvent) leads to from `tab`, or null. Left and right
  * continue in the next row, up and down lead to the nearest tab in the full row above or below,
- * Home and End to the row's ends. `total` is the tab count.
+ * Home and End to the row's ends.
  */
 export function neighbour(layout, tab, key, total) {
   const row = rowOfTab(layout, tab);
@@ -39,8 +37,7 @@ export function neighbour(layout, tab, key, total) {
 
 /**
  * Returns the scroll position that shows everything from `topPx` to `bottomPx`, with a margin of
- * `roomPx`, in a view that is `heightPx` high and scrolled to `scrolledPx`; null if it is already
- * in view. If it is higher than the view, its top is shown.
+ * `roomPx`; null if it is already in view. If it is higher than the view, its top is shown.
  */
 export function scrollToShow(topPx, bottomPx, scrolledPx, heightPx, roomPx = 0) {
   if (topPx < scrolledPx) return Math.max(0, topPx - roomPx);
@@ -48,19 +45,15 @@ export function scrollToShow(topPx, bottomPx, scrolledPx, heightPx, roomPx = 0) 
   return Math.min(topPx, bottomPx - heightPx + roomPx);
 }
 
-/**
- * Returns how far a track must move to the right (negative: to the left), in pixels, to show a
- * whole tab whose left edge is at `leftPx` in a row that is `widthPx` wide.
- */
+/** Returns how far a track must move to the right (negative: to the left) to show a whole tab. */
 export function shiftToShow(leftPx, tabPx, widthPx) {
   if (leftPx < 0) return -leftPx;
   return Math.min(0, widthPx - tabPx - leftPx);
 }
 
 /**
- * Returns the hover card's position for a tab: {left, top} below a tab in the view's upper half,
- * {left, bottom} above one in the lower half, in pixels from the view's edges. `tab` is {left, top,
- * bottom} in the view. This way the card's height need not be measured.
+ * Returns {left, top} below a tab in the view's upper half, {left, bottom} above one in the lower
+ * half, from the view's edges. This way the card's height need not be measured.
  */
 export function cardPosition(tab, cardWidthPx, viewWidthPx, viewHeightPx) {
   const marginPx = 8;

@@ -1,7 +1,6 @@
-// Owns the "+" for a new tab at the end of each row and of the header's strip, which leads to the
-// search field. Only the header's "+" is an element, for keyboards and screen readers;
-// css/everytab.css draws the "+" in the rows. Does not depend on what is searched, or on when rows
-// move.
+// This module leads from the "+" at the end of each row and of the header to the search field. Only
+// the header's "+" is an element, for keyboards and screen readers; css/everytab.css draws the
+// others.
 
 import { SEARCH } from "./strings.js";
 
@@ -9,17 +8,14 @@ import { SEARCH } from "./strings.js";
 export class NewTab {
   #wall;
   #find;
-  /** Where each track's "+" is drawn. */
   #drawn = new WeakMap();
 
-  /** `wall` is the TabWall, `find` the search field; `marquee` moves the rows. */
   constructor(wall, find, marquee) {
     this.#wall = wall;
     this.#find = find;
     wall.container.addEventListener("click", (event) => {
       if (!this.#isOnPlus(event)) return;
-      // Stop the event, because a click on the document closes an open site, which would take the
-      // focus away.
+      // A click on the document closes an open site, which would take the focus away.
       event.stopPropagation();
       this.#open();
     });
@@ -38,7 +34,6 @@ export class NewTab {
     this.#find.select();
   }
 
-  /** Draws the "+" after the last tab in each row; phone browsers have none. */
   #draw(rows) {
     if (this.#wall.layout.phone) return;
     for (const { track, lefts, count } of rows) {
@@ -48,7 +43,6 @@ export class NewTab {
     }
   }
 
-  /** Returns true if a click on the track hit the row's "+". */
   #isOnPlus({ target, clientX }) {
     const row = this.#wall.rows.find(({ track }) => track === target);
     const fromPx = row ? clientX - row.lefts[row.count] - row.shiftPx : -1;

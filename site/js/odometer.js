@@ -1,8 +1,5 @@
-// Owns the odometer in the header: counts the tabs that the visitor has seen, shows their number
-// and, occasionally, how far down the view is. Invariants: nothing is animated; screen readers hear
-// at most one sentence in ten seconds; with reduced motion no number changes while the page
-// scrolls; the visitor can switch the count off; the count is stored only in this browser tab. Does
-// not depend on the wording, or on how a tab is drawn.
+// This module counts the tabs that the visitor has seen, and shows how far down the view is. The
+// visitor can switch this off. With reduced motion no number changes while the page scrolls.
 
 import { firstTabOfRow } from "./layout.js";
 import { heightsWithin, heightText, paceText, SeenTabs, seenText } from "./seen-tabs.js";
@@ -11,11 +8,10 @@ import { SEEN } from "./strings.js";
 import { readVisit, writeVisit } from "./visit-storage.js";
 
 const STORED = "everytab-seen";
-/** Interval between two counts of visible tabs. Rows are still until they start to move again. */
+/** Between two counts of visible tabs. */
 const COUNT_MS = 200;
-/** With reduced motion the number changes when nothing was painted for this long. */
+/** With reduced motion, the number changes this long after the last painting. */
 const REST_MS = 700;
-/** A sentence about the height is shown for this long. */
 const SENTENCE_MS = 10_000;
 
 /** Counts the seen tabs. */
@@ -29,7 +25,6 @@ export class Odometer {
   #sentenceTimer = 0;
   #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
-  /** `page` is main.js's object; `bar` is the header element that shows the count. */
   constructor(page, bar) {
     const stored = readVisit(STORED);
     if (stored === "off") return;
@@ -42,7 +37,7 @@ export class Odometer {
     document.addEventListener("visibilitychange", () => document.hidden && this.#save());
   }
 
-  /** The SeenTabs; null if the visitor switched the count off. */
+  /** Null if the visitor switched the count off. */
   get seen() {
     return this.#seen;
   }
@@ -74,7 +69,7 @@ export class Odometer {
     if (!this.#reducedMotion.matches) this.#show();
   }
 
-  /** Adds the row's tabs whose middle is in view. */
+  /** A tab counts if its middle is in view. */
   #addRow(row, { parts }) {
     const { widthPx } = this.#page.layout;
     row.cells.forEach(({ index, tab }, column) => {
@@ -102,7 +97,7 @@ export class Odometer {
     const heights = heightsWithin(row * rowHeightPx);
     if (heights <= this.#seen.heights || this.#sentenceTimer) return;
     this.#seen.heights = heights;
-    // Without a host count the wall's length is unknown: 0.
+    // Without a host count the wall's length is unknown.
     const rows = manifest.hosts / firstTabOfRow(layout, layout.counts.length) *
       layout.counts.length;
     const text = heightText(heights, rows * rowHeightPx);
@@ -131,9 +126,8 @@ export class Odometer {
 }
 
 /**
- * Appends the odometer's elements to the bar: {line, count, pace, sentence, status, off}. The
- * visible sentence and the announced one are separate elements, because an element that enters the
- * view does not shift the layout, but a moved one does.
+ * The visible sentence and the announced one are separate elements, because an element that enters
+ * the view does not shift the layout, but a moved one does.
  */
 function appendParts(bar) {
   const line = document.createElement("div");

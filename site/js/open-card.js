@@ -1,53 +1,46 @@
-// Owns loading the cards and bars that visitors share. They are loaded when the first one is
-// needed. Does not depend on what they show.
+// This module loads the cards and bars that visitors share, when the first one is needed.
 
 import { SHARE } from "./strings.js";
 
 /**
- * Shows the card of a site: `scene` is the argument of `showSiteCard` in site-card.js. `onTrouble`
- * is called with a message if the card cannot be loaded.
+ * Loads a module and the cards' style, and resolves to the result of `use(module)`. If this fails,
+ * it calls `notify` with a message and resolves to null. An earlier message is removed first.
  */
-export async function openSiteCard(scene, onTrouble) {
+async function withModule(load, use, notify) {
+  notify("");
   try {
-    const [{ showSiteCard }] =
-      await Promise.all([import("./site-card.js"), import("./card-style.js")]);
-    showSiteCard(scene);
+    const [module] = await Promise.all([load(), import("./card-style.js")]);
+    return use(module);
   } catch {
-    onTrouble(SHARE.unavailable);
-  }
-}
-
-/** Shows the summary of the visit: `visit` is the argument of `showVisit` in visit-summary.js. */
-export async function openVisit(visit, onTrouble) {
-  try {
-    const [{ showVisit }] =
-      await Promise.all([import("./visit-summary.js"), import("./card-style.js")]);
-    showVisit(visit);
-  } catch {
-    onTrouble(SHARE.unavailable);
-  }
-}
-
-/**
- * Resolves to a new ShareBar in `parent`; null if it cannot be loaded. `onHidden` is the argument
- * of its constructor.
- */
-export async function newShareBar(parent, onHidden) {
-  try {
-    const [{ ShareBar }] =
-      await Promise.all([import("./share-bar.js"), import("./card-style.js")]);
-    return new ShareBar(parent, onHidden);
-  } catch {
+    notify(SHARE.unavailable);
     return null;
   }
 }
 
-/** Shares {title, text, url}. Resolves to the message for the visitor, or "". */
-export async function shareNow(what) {
+/** `scene` is the argument of `showSiteCard` in site-card.js. */
+export function openSiteCard(scene, notify) {
+  return withModule(() => import("./site-card.js"), ({ showSiteCard }) => showSiteCard(scene),
+    notify);
+}
+
+/** `visit` is the argument of `showVisit` in visit-summary.js. */
+export function openVisit(visit, notify) {
+  return withModule(() => import("./visit-summary.js"), ({ showVisit }) => showVisit(visit),
+    notify);
+}
+
+/** Resolves to a new ShareBar, or to null if it cannot be loaded. */
+export function newShareBar(parent, onHidden) {
+  return withModule(() => import("./share-bar.js"), ({ ShareBar }) =>
+    new ShareBar(parent, onHidden), () => {});
+}
+
+/** Calls `say` with the message for the visitor, or with "". */
+export async function shareNow(what, say) {
   try {
     const { share } = await import("./share.js");
-    return await share(what);
+    say(await share(what));
   } catch {
-    return SHARE.unavailable;
+    say(SHARE.unavailable);
   }
 }

@@ -1,12 +1,11 @@
-// Owns opening a tab's site between two rows, and where the focus goes when it is opened and
-// closed. Does not depend on what the viewer shows, or on how rows are drawn and moved.
+// This module opens a tab's site between two rows, and decides where the focus goes.
 
 import { rowOfTab } from "./layout.js";
 import { RowGap } from "./row-gap.js";
 import { SiteViewer } from "./viewer.js";
 import { countOpened } from "./visit-counts.js";
 
-/** Opens a tab's site when the visitor clicks on the tab, and closes it. */
+/** Opens and closes sites. */
 export class SiteOpening {
   #page;
   #marquee;
@@ -14,16 +13,11 @@ export class SiteOpening {
   #card;
   #steps;
   #viewer;
-  /** The RowGap, in which the site is shown. */
   gap;
   #isFollowing = false;
   /** Resolves when the address no longer contains a closed site. */
   #isLeft = Promise.resolve();
 
-  /**
-   * `page` is main.js's object; `element` is the viewer's element; the last argument contains other
-   * modules' objects.
-   */
   constructor(page, element, { marquee, navigation, card, steps }) {
     const { container } = page.wall;
     this.#page = page;
@@ -48,18 +42,15 @@ export class SiteOpening {
     return true;
   }
 
-  /**
-   * Closes the open site, as its button does. Resolves when the address no longer contains the
-   * site.
-   */
+  /** Resolves when the address no longer contains the site. */
   async leave() {
     if (this.#viewer.isOpen) this.#viewer.close();
     await this.#isLeft;
   }
 
   /**
-   * Opens the site in tab `index`. Returns false if it cannot be framed. A dive adds a separate
-   * history entry. After a dive the focus is on `diveButton`, so that the space key dives again.
+   * Returns false if the site cannot be framed. A dive adds a separate history entry, and leaves
+   * the focus on `diveButton`, so that the space key dives again.
    */
   open(index, diveButton = null) {
     const { wall, stream, layout } = this.#page;
@@ -100,7 +91,7 @@ export class SiteOpening {
   #closed() {
     const { wall } = this.#page;
     const index = wall.opened;
-    // If the view starts in the gap, keep the rows below the gap in their positions.
+    // If the view starts in the gap, the rows below the gap keep their positions.
     const { row } = wall.positions.anchorAt(window.scrollY);
     wall.markOpened(-1);
     this.gap.change(row);

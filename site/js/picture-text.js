@@ -1,18 +1,17 @@
-// Owns how text is fitted into a picture: its size, its line breaks, its direction. Invariant: text
-// is cut between characters as readers see them, never inside an emoji or a letter with marks. Does
-// not depend on the canvas: the caller measures.
+// This module fits text into a picture. It cuts between characters as readers see them, never
+// inside an emoji or a letter with marks.
 
-/** Characters that are written from right to left: Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam. */
+/** Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam. */
 const FIRST_LETTER_RTL =
   /^\P{L}*[\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}\p{sc=Adlam}]/u;
 const ELLIPSIS = "…";
 
-/** Returns the direction of a text by its first letter, as `dir="auto"` does: "rtl" or "ltr". */
+/** Returns "rtl" or "ltr" by the first letter, as `dir="auto"` does. */
 export function directionOf(text) {
   return FIRST_LETTER_RTL.test(text) ? "rtl" : "ltr";
 }
 
-/** Returns a text's characters as readers see them (grapheme clusters). */
+/** Returns the characters as readers see them (grapheme clusters). */
 export function charactersOf(text) {
   // Firefox before version 125 has no Segmenter.
   if (!Intl.Segmenter) return [...text];
@@ -20,18 +19,51 @@ export function charactersOf(text) {
 }
 
 /**
- * Returns the first of `sizes`, in descending order, at which the text fits into `maxPx` pixels;
- * null if there is none. `measure(text, size)` returns a width in pixels.
+ * Returns the first of `sizes`, in descending order, at which the text fits, or null.
+ * `measure(text, size)` returns a width in pixels.
  */
 export function sizeThatFits(text, sizes, maxPx, measure) {
   return sizes.find((size) => measure(text, size) <= maxPx) ?? null;
 }
 
 /**
- * Breaks a text into at most `maxLines` lines of at most `maxPx` pixels, between words if possible.
- * A text that is too long ends with an ellipsis. `measure(text)` returns a width in pixels.
+ * Breaks a text into lines, between words if possible. A text that is too long ends with an
+ * ellipsis. `measure(text)` returns a width in pixels.
  */
 export function linesOf(text, maxPx, maxLines, measure) {
+  const lines = brokenLines(text, maxPx, maxLines, measure);
+  if (lines.length <= maxLines) return lines;
+  const kept = lines.slice(0, maxLines);
+  kept.push(cut(kept.pop(), maxPx, measure));
+  return kept;
+}
+
+/** Like `linesOf`, but a hostname that is too long loses its start. */
+export function hostLinesOf(host, maxPx, maxLines, measure) {
+  const linesOfPart = (part) => brokenLines(part, maxPx, maxLines, measure);
+  const short = shortenedHost(host, (part) => linesOfPart(part).length <= maxLines);
+  return linesOfPart(short).slice(0, maxLines);
+}
+
+/**
+ * Returns the longest end of a hostname that fits, after an ellipsis, or the whole name. The end is
+ * kept because it contains the registered domain, which tells whose site this is.
+ */
+export function shortenedHost(host, fits) {
+  if (fits(host)) return host;
+  const characters = charactersOf(host);
+  const end = (from) => ELLIPSIS + characters.slice(from).join("");
+  let [tooFew, enough] = [0, characters.length];
+  while (enough - tooFew > 1) {
+    const removed = Math.floor((tooFew + enough) / 2);
+    if (fits(end(removed))) enough = removed;
+    else tooFew = removed;
+  }
+  return end(enough);
+}
+
+/** Stops when there are more than `maxLines`. */
+function brokenLines(text, maxPx, maxLines, measure) {
   const lines = [""];
   for (const word of text.split(/(?<=[\s/-])/u)) {
     if (measure(lines.at(-1) + word.trimEnd()) <= maxPx) {
@@ -46,12 +78,10 @@ export function linesOf(text, maxPx, maxLines, measure) {
     }
     if (lines.length > maxLines) break;
   }
-  const kept = lines.slice(0, maxLines).map((line) => line.trim());
-  if (lines.length > maxLines) kept.push(cut(kept.pop(), maxPx, measure));
-  return kept;
+  return lines.map((line) => line.trim());
 }
 
-/** Returns the beginning of a line with an ellipsis, together at most `maxPx` pixels wide. */
+/** The ellipsis fits into `maxPx`, too. */
 function cut(line, maxPx, measure) {
   const characters = charactersOf(line);
   while (characters.length > 0 && measure(characters.join("") + ELLIPSIS) > maxPx) characters.pop();

@@ -1,14 +1,10 @@
-// Owns the rows' order in the document, which screen readers and the browser's search use. It is
-// the order on screen, and is updated only while nothing scrolls. Does not depend on what a row
-// contains, or on when rows move.
+// This module keeps the rows' order in the document like the one on screen, because screen readers
+// and the browser's search use it.
 
-/**
- * Puts the wall's painted rows in the document in their order on the screen. The browser lays out
- * each moved node again, so call this when nothing scrolls.
- */
+/** The browser lays out each moved node again, so call this when nothing scrolls. */
 export function orderRows({ container, rows }) {
   const focused = document.activeElement;
-  // moveBefore keeps focus and animations; older browsers lack it.
+  // moveBefore keeps focus and animations, but older browsers lack it.
   const move = container.moveBefore ?? container.insertBefore;
   let here = container.firstChild;
   for (const { node } of rows) {

@@ -1,34 +1,27 @@
-// Owns the gap between two rows in which a site is open: its height, which rows keep their screen
-// position while it opens, closes or changes, and how the others move. Invariant: a change reads
-// only the scroll position and the window's size from the DOM. Does not depend on what the gap
-// shows, or on how rows are drawn.
+// This module opens the gap between two rows in which a site is shown. A change reads only the
+// scroll position and the window's size from the DOM.
 
 import { firstTabOfRow, rowOfTab, RowPositions } from "./layout.js";
 
-/** An open site's share of the window's height. */
+/** A share of the window's height. */
 const SITE_SHARE = 0.75;
-/**
- * Minimum height for an open site, which shows its buttons and a part of it. In a lower window the
- * visitor has to scroll.
- */
+/** An open site shows its buttons and a part of it. In a lower window the visitor has to scroll. */
 const MIN_SITE_PX = 240;
-/** How long rows take to move to their new positions. */
 const MOVE_MS = 250;
 
 /** The gap below the row with the wall's open tab. */
 export class RowGap {
   #page;
   #element;
-  /** The last change's animations. */
   #motions = [];
 
-  /** `page` is main.js's object; `element` is shown in the gap. */
+  /** `element` is shown in the gap. */
   constructor(page, element) {
     this.#page = page;
     this.#element = element;
   }
 
-  /** Updates the gap for the current layout and window, or removes it if no tab is open. */
+  /** Must be called when the layout or the window has changed. */
   update() {
     const { wall, layout, headerPx } = this.#page;
     const { rowHeightPx } = layout;
@@ -44,8 +37,8 @@ export class RowGap {
   }
 
   /**
-   * Opens the gap below the row with the wall's open tab, or closes it. The row `anchorRow` keeps
-   * its screen position; then `scroll` may scroll further. Visible changes are animated.
+   * The row `anchorRow` keeps its screen position; then `scroll` may scroll further. Visible
+   * changes are animated.
    */
   change(anchorRow, scroll = () => {}) {
     const { wall, layout, paint } = this.#page;
@@ -55,14 +48,13 @@ export class RowGap {
     const offsetPx = beforePx - before.topOf(anchorRow);
     this.#page.pendingAnchor = { tab: firstTabOfRow(layout, anchorRow), offsetPx };
     paint();
-    // Clear the anchor, because `scroll` determines the next scroll position.
+    // `scroll` determines the next scroll position.
     this.#page.pendingAnchor = null;
     scroll();
     paint();
     void this.#moveFrom(before, beforePx);
   }
 
-  /** Animates the painted rows from their former screen positions to the current ones. */
   async #moveFrom(before, beforePx) {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
     const { rows, positions, container } = this.#page.wall;

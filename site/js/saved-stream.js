@@ -1,16 +1,15 @@
-// Owns what the history stores about a tab stream: which bundles it has appended, not their tabs.
-// Does not depend on the DOM, or on who stores it.
+// This module stores in the history which bundles a stream has appended, but not their tabs.
 
-/** At most this many bundles are saved: about half a million tabs. */
+/** About half a million tabs. */
 const MAX_PARTS = 4_000;
 
-/** Returns the data for `restoreStream`. The browser's history can store them. */
+/** Returns data for `restoreStream`, which the browser's history can store. */
 export function saveStream({ parts, total }) {
   return { parts: parts.slice(0, MAX_PARTS), total: parts[MAX_PARTS]?.start ?? total };
 }
 
 /**
- * Gives the saved bundles' tabs their numbers in a new stream with the same order, without loading
+ * Gives the saved bundles' tabs their numbers in a new stream with the same order. It does not load
  * them: `at` loads a bundle when its tabs are visible.
  */
 export function restoreStream(stream, saved) {

@@ -1,6 +1,5 @@
-// Owns the view's anchor, the tab that keeps its screen position while the layout changes: finds
-// it, scrolls to it, and prevents the wall from ending where browsers cannot scroll further. Does
-// not depend on how rows are drawn, or on the address.
+// This module keeps one tab, the anchor, at its screen position while the layout changes. It also
+// prevents the wall from ending where browsers cannot scroll further.
 
 import { firstTabOfRow, MAX_WALL_PX, rowOfTab, RowPositions } from "./layout.js";
 import { WALL } from "./strings.js";
@@ -11,15 +10,15 @@ export class ScrollAnchor {
   #onMoved;
   #isTold = false;
 
-  /** `page` is main.js's object; `onMoved` is called when rows get new positions. */
+  /** `onMoved` is called when rows get new positions. */
   constructor(page, onMoved) {
     this.#page = page;
     this.#onMoved = onMoved;
   }
 
   /**
-   * Returns the anchor {tab, offsetPx} for the current view: the open or focused tab if it is
-   * visible, otherwise the first tab in the row at the view's top.
+   * Returns {tab, offsetPx} for the open or focused tab if it is visible, otherwise for the first
+   * tab in the row at the view's top.
    */
   ofView() {
     const { wall, layout, view } = this.#page;
@@ -33,19 +32,17 @@ export class ScrollAnchor {
     return { tab, offsetPx: window.scrollY - positions.topOf(rowOfTab(layout, tab)) };
   }
 
-  /** Scrolls to the pending anchor if its row is among the first `rows`. */
   go(rows) {
     const { stream, layout, pendingAnchor } = this.#page;
     const { tab, offsetPx } = pendingAnchor;
     const row = rowOfTab(layout, tab);
     const canWait = !stream.ended && stream.trouble === "" && window.scrollY === 0;
-    // Wait until there are enough rows below that row, so that the page can be scrolled to it.
+    // The page can be scrolled to this row only once there are enough rows below it.
     if (canWait && row + window.innerHeight / layout.rowHeightPx >= rows) return;
     this.#page.pendingAnchor = null;
     if (row < rows) this.#scrollTo(row, offsetPx);
   }
 
-  /** Shows why the view is at the top although the address specifies a tab further down. */
   #sayWhy() {
     const { notify, stream, manifest, address, pendingAnchor, view } = this.#page;
     const { tab } = address;
@@ -65,15 +62,13 @@ export class ScrollAnchor {
     this.#sayWhy();
     const { view, wall } = this.#page;
     const { positions } = wall;
-    // Use the known scroll position, because reading it after styles were written would compute
-    // them.
+    // Reading the scroll position after styles were written would compute them.
     const { row, offsetPx } = positions.anchorAt(view.scrolledPx);
     if (originFor(row, positions) === positions.origin) return;
     this.#scrollTo(row, offsetPx);
     this.#page.paint();
   }
 
-  /** Scrolls to `offsetPx` below the row's top, in a wall that has room for it. */
   #scrollTo(row, offsetPx) {
     const { wall, updateRows } = this.#page;
     const { rowHeightPx, gap, origin } = wall.positions;
@@ -88,8 +83,8 @@ export class ScrollAnchor {
 }
 
 /**
- * Returns the row with which a wall must start to have room for `row`: its current origin while the
- * row is not near an end; otherwise an origin that places the row in the wall's middle.
+ * Returns the current origin while `row` is not near an end; otherwise one that places `row` in the
+ * wall's middle.
  */
 export function originFor(row, { rowHeightPx, origin }) {
   const most = MAX_WALL_PX / rowHeightPx;

@@ -1,10 +1,9 @@
-// Owns the order of results: which hostnames are shown first for the typed text. Invariant: this is
-// the order in bundler/src/search/answers.rs, which writes the files with the best names. Does not
-// depend on the DOM or the network.
+// This module sorts search results. The order must be that of bundler/src/search/answers.rs, which
+// writes the files with the best names.
 
 import { compareKeys, withoutWww } from "./search-keys.js";
 
-/** Maximum names that consist of the typed text and a suffix. These are first. */
+/** Names that consist of the typed text and a suffix. These are first. */
 const MAX_LEADING = 2;
 
 /**
@@ -32,7 +31,7 @@ export function bestAnswers(entries, start, most) {
   return [...leading, ...sorted.filter((entry) => !leading.includes(entry))].slice(0, most);
 }
 
-/** Compares entries by rank. Entries without a rank are equal. */
+/** Entries without a rank are equal. */
 export function compareRanks(a, b) {
   return a.rank === b.rank ? 0 : a.rank - b.rank;
 }
@@ -50,23 +49,17 @@ export function bestFileName(start) {
   return name.length <= 120 ? `best/${name}.tsv` : null;
 }
 
-/**
- * Returns a string in the form in which words are compared: in lower case and compatibility form,
- * as in international names.
- */
+/** Words are compared in lower case and compatibility form, as in international names. */
 export function foldedText(text) {
   return text.normalize("NFKC").toLowerCase().normalize("NFKC");
 }
 
-/** Returns the typed words. bundler/src/search/words.rs splits titles in the same way. */
+/** bundler/src/search/words.rs splits titles in the same way. */
 export function typedWords(typed) {
   return foldedText(typed.slice(0, 260)).split(/[^\p{L}\p{N}\p{M}]+/u).filter(Boolean);
 }
 
-/**
- * Returns true if texts differ by one typing error: a missing, additional or wrong character, or
- * two that are exchanged.
- */
+/** A typing error is a missing, additional or wrong character, or two that are exchanged. */
 export function isOneErrorAway(a, b) {
   const [x, y] = [[...a], [...b]];
   if (Math.abs(x.length - y.length) > 1) return false;

@@ -1,6 +1,5 @@
-// Owns the search files: fetches them, caches them, and finds hostnames in them. Invariants: a
-// cached file is not fetched again; a failed fetch is a value; a search fetches at most as many
-// files as its caller allows. Does not depend on the DOM, or on how results are shown.
+// This module fetches and caches the search files, and finds hostnames in them. A search fetches at
+// most as many files as its caller allows.
 
 import { fetchFile } from "./bundles.js";
 import {
@@ -12,41 +11,38 @@ import {
 } from "./search-keys.js";
 import { COMMON, SEARCH } from "./strings.js";
 
-/** Maximum cached files. The file that was fetched first is dropped first. */
+/** The file that was fetched first is dropped first. */
 const MAX_FILES_HELD = 60;
-/** Maximum names with the same key. */
 const MAX_NAMES_OF_KEY = 50;
-/** Maximum names that start with the typed text. */
 const MAX_NAMES = 8;
 /**
- * Maximum additional names that contain the typed text, or whose titles contain it. If fewer than
- * MAX_NAMES start with it, more are added up to MAX_NAMES.
+ * These names contain the typed text, or their titles do. If fewer than MAX_NAMES start with it,
+ * more are added up to MAX_NAMES.
  */
 const MAX_OTHERS = 4;
 /** Shorter names have too many neighbours. */
 const MIN_MISSPELT = 4;
-/** Maximum names that differ from the typed text by a typing error. */
+/** Names that differ from the typed text by a typing error. */
 const MAX_NEAR = 3;
-/** The file with a range's best hosts, of TOP_FILE in bundler/src/search/answers.rs. */
+/** TOP_FILE in bundler/src/search/answers.rs. */
 const TOP_FILE = "best/_top.tsv";
 /** With fewer characters nearly every name contains the typed text. */
 const MIN_INSIDE = 3;
 /** If a prefix spans more files than this, its best results have a separate file. */
 const MAX_FILES_READ = 2;
-/** Words and middle parts of names are truncated to this many characters. */
+/** Longer words and middle parts of names are truncated. */
 const MAX_WORD = 24;
 
-/** A search needs more files than its caller allows. */
 class FilesExhausted extends Error {}
 
-/** The current scan's search files. */
+/** A scan's search files. */
 export class SearchFiles {
   #held = new Map();
 
   /**
-   * Resolves to the result for the typed text, from cached files and at most `most` fetched ones:
-   * {entries, isWhole, isNear, trouble}. `isWhole` is false if another call with the same arguments
-   * would find more; `isNear` is true if the entries differ from the typed text by a typing error.
+   * Resolves to {entries, isWhole, isNear, trouble}, from cached files and at most `most` fetched
+   * ones. `isWhole` is false if another call with the same arguments would find more; `isNear` is
+   * true if the entries differ from the typed text by a typing error.
    */
   async answer(typed, manifest, most) {
     const fetches = { left: most };
@@ -71,7 +67,7 @@ export class SearchFiles {
 
   /**
    * Resolves to {host, bundle} for a hostname's tab, with or without "www."; to {} if there is no
-   * tab; to null if the files cannot be fetched. `prefix` is the manifest's field.
+   * tab; to null if the files cannot be fetched.
    */
   async find(hostname, prefix) {
     const key = searchKey(hostname);
@@ -94,7 +90,6 @@ export class SearchFiles {
     return other;
   }
 
-  /** Resolves to the names that start with `start`. */
   async #beginning(start, manifest, fetches) {
     const folder = `${manifest.prefix}search/${rangeOf(start)}/`;
     const firsts = await this.#firstKeys(folder, fetches);
@@ -103,8 +98,8 @@ export class SearchFiles {
     const best = manifest.search?.best && end - first > MAX_FILES_READ ? bestFileName(start) : null;
     const text = best ? await this.#read(folder + best, fetches, true) : "";
     if (text !== "") return lines(text).slice(0, MAX_NAMES);
-    // If there is no file with the best names, read those that consist of `start` and a suffix, and
-    // the alphabetically first ones.
+    // Without a file of the best names, read those that consist of `start` and a suffix, and the
+    // alphabetically first ones.
     const suffixed = filesFor(firsts, `${start}.`);
     const numbers = new Set();
     for (let i = first; i < Math.min(end, first + MAX_FILES_READ); i += 1) numbers.add(i);
@@ -119,14 +114,13 @@ export class SearchFiles {
   }
 
   /**
-   * Resolves to the names that contain `start` or have it in their title. If several words were
-   * typed, each must be in the name or the title. Sorted by rank.
+   * Resolves to the names that contain `start` or have it in their title, sorted by rank. If
+   * several words were typed, each must be in the name or the title.
    */
   async #holding(typed, start, manifest, fetches) {
     const words = typedWords(typed);
     const [longest = ""] = words.toSorted((a, b) => b.length - a.length);
-    // With several words, search for the longest one. A single input may be a part of a name, with
-    // hyphens and dots.
+    // A single input may be a part of a name, with hyphens and dots.
     const wanted = words.length > 1 ? longest : start;
     const key = [...wanted].slice(0, MAX_WORD).join("");
     if (key.length < MIN_INSIDE) return [];
@@ -158,15 +152,14 @@ export class SearchFiles {
     return hosts.filter(isNear).sort(compareRanks).slice(0, MAX_NEAR);
   }
 
-  /** Resolves to the first keys in all files in `folder`. */
   async #firstKeys(folder, fetches) {
     const index = await this.#read(`${folder}index.tsv`, fetches);
     return index.split("\n").filter((key) => key !== "");
   }
 
   /**
-   * Resolves to a search file's content. Rejects if the file cannot be fetched, or if no more files
-   * may be fetched. If the file may be missing and is, its content is "".
+   * Rejects if the file cannot be fetched, or if no more files may be fetched. If the file may be
+   * missing and is, its content is "".
    */
   async #read(path, fetches, mayBeMissing = false) {
     const held = this.#held.get(path);
@@ -193,10 +186,7 @@ export function wordLinesFrom(text, start) {
   return found;
 }
 
-/**
- * Resolves to {host, bundle} for a hostname's tab, or to {bundle: -1, trouble}, where `trouble` is
- * a message.
- */
+/** Resolves to {host, bundle}, or to {bundle: -1, trouble}, where `trouble` is a message. */
 export async function findBundleOf(hostname, prefix) {
   const found = await new SearchFiles().find(hostname, prefix);
   if (found?.host) return found;

@@ -1,18 +1,15 @@
-// Owns search keys: the key by which a hostname is sorted and found, the files that may contain a
-// key, the lines in a file that start with the typed text. Invariant: keys and their order are the
-// same as in bundler/src/search/key.rs. Does not depend on the DOM or the network.
+// This module computes the keys by which hostnames are sorted and found. They must be the same as
+// in bundler/src/search/key.rs.
 
-/**
- * Directories for names that start with a digit, for each letter from a to z, and for all others.
- */
+/** For names that start with a digit, for each letter from a to z, and for all others. */
 const RANGES = 28;
 const MAX_TYPED_CHARACTERS = 260;
-/** A scheme, also a misspelt or a partly copied one. */
+/** Also a misspelt or a partly copied one. */
 const SCHEME = /^(?:[a-z][a-z0-9+.-]*:[/\\]+|(?:https?|mailto):|https?[/\\;]+|:?[/\\]+)/i;
 /** Quotes, brackets and punctuation around a name. */
 const AROUND = /^["'“”„‘’«»<>()[\]{}*]+|["'“”„‘’«»<>()[\]{}*,;!?]+$/g;
 
-/** Returns a hostname's key: the hostname without "www.", with each xn-- label decoded. */
+/** A key is the hostname without "www.", with each xn-- label decoded. */
 export function searchKey(hostname) {
   const name = withoutWww(hostname);
   if (!name.includes("xn--")) return name;
@@ -49,19 +46,19 @@ export function typedHost(typed) {
   return /\..*\.$/.test(name) ? name.replace(/\.+$/, "") : name;
 }
 
-/** Returns the hostname without "www.", unless nothing else would be left but a suffix. */
+/** "www." stays if only a suffix would be left. */
 export function withoutWww(hostname) {
   const rest = hostname.startsWith("www.") ? hostname.slice(4) : "";
   return rest.includes(".") ? rest : hostname;
 }
 
-/** Returns the number of the directory that contains the key, 0 to 27. */
+/** Returns the number of the key's directory, 0 to 27. */
 export function rangeOf(key) {
   if (/^[0-9]/.test(key)) return 0;
   return /^[a-z]/.test(key) ? key.charCodeAt(0) - 96 : RANGES - 1;
 }
 
-/** Compares keys for `sort` by code points. This is the order of UTF-8, but not of UTF-16. */
+/** This is the order of code points, which is that of UTF-8, but not of UTF-16. */
 export function compareKeys(a, b) {
   for (let i = 0; i < a.length && i < b.length; i += 1) {
     const [x, y] = [a.codePointAt(i), b.codePointAt(i)];
@@ -74,7 +71,7 @@ export function compareKeys(a, b) {
 /**
  * Returns the files {first, end} that may contain keys starting with `start`. `firsts` are the
  * first keys of all files. The first of these files is the last one whose first key is before
- * `start`, the last one is the last whose first key starts with it.
+ * `start`.
  */
 export function filesFor(firsts, start) {
   const count = (passes) => {
@@ -112,7 +109,7 @@ export function linesFrom(text, start, most = Infinity) {
   return found;
 }
 
-/** Decodes an xn-- label (RFC 3492). Returns null for other labels and for invalid ones. */
+/** Returns null for labels that are not valid xn-- labels (RFC 3492). */
 export function decodeLabel(label) {
   if (!label.startsWith("xn--")) return null;
   const text = label.slice(4);

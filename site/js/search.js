@@ -1,7 +1,6 @@
-// Owns the search box: shows the hostnames that match the typed text, and goes to the tab of the
-// chosen one. Invariants: at most two files are fetched after a pause in typing; an older result
-// never replaces a newer one; names and titles are inserted by textContent only; Enter chooses the
-// marked result. Does not depend on how the files are sorted, or on rows and bundles.
+// This module shows the hostnames that match the typed text, and goes to the tab of the chosen one.
+// After a pause in typing, it fetches at most two files. An older result never replaces a newer
+// one.
 
 import { Announcer } from "./announcer.js";
 import { shownHost } from "./host-name.js";
@@ -9,19 +8,17 @@ import { SearchFiles } from "./search-files.js";
 import { typedKey, withoutWww } from "./search-keys.js";
 import { SEARCH } from "./strings.js";
 
-/** A pause in typing this long starts a search. */
 const PAUSE_MS = 150;
 const MAX_FILES_PER_PAUSE = 2;
-/** The `keyCode` of keys that an input method handles. */
+/** An input method handles keys with this `keyCode`. */
 const INPUT_METHOD = 229;
 
 /** The input, its suggestion list, and the search files. */
 export class SearchBox {
   /**
-   * `input`, `list` and `status` are elements; `manifestOf()` returns the manifest or null;
-   * `iconOf(host)` returns a site's icon as a data URL if its bundle is in memory, else "";
-   * `goTo(host, bundle, slot)` leads to the site; `wasEntered` is true if Enter was pressed in the
-   * input before.
+   * `manifestOf()` returns the manifest or null; `iconOf(host)` returns a site's icon as a data URL
+   * if its bundle is in memory, else ""; `wasEntered` is true if Enter was pressed in the input
+   * before.
    */
   constructor({ input, list, status, manifestOf, iconOf, goTo, wasEntered }) {
     this.input = input;
@@ -34,14 +31,9 @@ export class SearchBox {
     this.entries = [];
     this.chosen = -1;
     this.timer = 0;
-    /** The newest query's number. Results of older queries are discarded. */
     this.query = 0;
     /** True while the result is incomplete. */
     this.pending = false;
-    /**
-     * True if the visitor pressed Enter while the result was incomplete. The first name is then
-     * chosen.
-     */
     this.goToFirst = false;
     this.announcer = new Announcer(this.status);
     input.addEventListener("input", () => this.#schedule(PAUSE_MS));
@@ -52,7 +44,7 @@ export class SearchBox {
       this.#schedule(0);
     });
     list.addEventListener("pointerdown", (event) => {
-      // Keep the focus in the box, because the list would be hidden before the click.
+      // Otherwise the list would be hidden before the click.
       event.preventDefault();
     });
     list.addEventListener("click", (event) => {
@@ -103,7 +95,7 @@ export class SearchBox {
     }
     if (isWhole || entries.length > 0) this.#show(entries, isNear, trouble);
     this.pending = !isWhole;
-    // Continue after another pause, unless the visitor types something else.
+    // After another pause, unless the visitor types something else.
     if (!isWhole) this.timer = setTimeout(() => void this.#answer(query), PAUSE_MS);
   }
 
@@ -117,12 +109,11 @@ export class SearchBox {
     list.hidden = entries.length === 0;
     input.setAttribute("aria-expanded", String(entries.length > 0));
     const kept = entries.findIndex(({ host }) => host === before);
-    // A guess is not gone to unless it is chosen.
+    // A guess must be chosen by the visitor.
     this.#choose(entries.length === 0 || isNear ? kept : Math.max(0, kept));
     this.#say(entries, isNear, trouble);
   }
 
-  /** Hides the list and discards a pending result. */
   hide() {
     clearTimeout(this.timer);
     this.query += 1;
@@ -159,12 +150,12 @@ export class SearchBox {
   }
 
   #press(event) {
-    // Ignore keys that an input method handles. In Safari `isComposing` is already false, so we
-    // also check the `keyCode`.
+    // In Safari `isComposing` is already false, so we also check the `keyCode`.
     if (event.isComposing || event.keyCode === INPUT_METHOD) return;
     const { length } = this.entries;
     const isShown = length > 0 || this.status.textContent !== "";
-    if (event.key === "Escape" && (isShown || this.pending)) {
+    const isSearching = this.pending && typedKey(this.input.value) !== "";
+    if (event.key === "Escape" && (isShown || isSearching)) {
       event.stopPropagation();
       this.hide();
     } else if (event.key === "Enter") {
@@ -185,10 +176,6 @@ export class SearchBox {
   }
 }
 
-/**
- * Returns a list item: the icon, the name with the typed text in bold, and its title if it is
- * known.
- */
 function option({ host, title }, number, start, icon) {
   const item = document.createElement("li");
   item.id = `choice-${number}`;

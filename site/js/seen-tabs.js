@@ -1,20 +1,19 @@
-// Owns which tabs were seen, each counted once, and the text about their count and about how far
-// down the wall the view is. Does not depend on the DOM, on what is in view, or on where this is
-// stored.
+// This module records which tabs were seen, each counted once, and describes their number and how
+// far down the wall the view is.
 
 import { count as formatted, SEEN } from "./strings.js";
 
-/** At most this many bundles are saved, the last ones: their tabs are not counted again. */
+/** A tab in an earlier bundle counts again after a reload. */
 const MAX_BUNDLES_SAVED = 5_000;
 /** The bits for a bundle's seen slots in stored data, up to 10,000 slots. */
 const SLOTS = /^0x[0-9a-f]{1,2500}$/;
-/** If no new tab is seen for longer than this, the time does not count for the pace. */
+/** A longer pause without a new tab does not count for the pace. */
 const MAX_PAUSE_MS = 10_000;
-/** The pace is shown only after this time, because it is inaccurate before. */
+/** Before this time the pace is inaccurate. */
 const MIN_PACE_MS = 20_000;
 /** CSS defines a pixel as 1/96 inch. */
 const METRES_PER_PX = 0.0254 / 96;
-/** Heights in metres, from the ground to the top, of SEEN.things. */
+/** In metres, from the ground to the top, of SEEN.things. */
 const HEIGHTS = [0.5, 2, 5.5, 20, 46, 57, 96, 139, 157, 330, 443, 828, 8_849]
   .map((metres, i) => [metres, SEEN.things[i]]);
 const UNITS = [
@@ -43,20 +42,19 @@ export class SeenTabs {
     if (Number.isFinite(saved.ms) && saved.ms > 0) this.ms = saved.ms;
   }
 
-  /** Adds the tab in a bundle's slot; `nowMs` is a monotonic time. */
+  /** `nowMs` is a monotonic time. */
   add(bundle, slot, nowMs) {
     const bits = this.#bundles.get(bundle) ?? 0n;
     const bit = 1n << BigInt(slot);
     if ((bits & bit) !== 0n) return;
     this.count += 1;
-    // Move the bundle to the end of the map, because `save` keeps only the last ones.
+    // `save` keeps only the last bundles.
     this.#bundles.delete(bundle);
     this.#bundles.set(bundle, bits | bit);
     if (nowMs - this.#lastMs < MAX_PAUSE_MS) this.ms += nowMs - this.#lastMs;
     this.#lastMs = nowMs;
   }
 
-  /** Returns a value for JSON. */
   save() {
     const { scan, count, ms, heights } = this;
     const bundles = [...this.#bundles].slice(-MAX_BUNDLES_SAVED)
@@ -74,9 +72,7 @@ export function seenText({ count }, hosts) {
   return SEEN.share(seen, rounded(percent, digits));
 }
 
-/**
- * Returns how long the rest of all `hosts` tabs will take, in words; "" while there is no pace yet.
- */
+/** Returns how long the rest will take, in words; "" while there is no pace yet. */
 export function paceText({ count, ms }, hosts) {
   if (ms < MIN_PACE_MS || count === 0 || count >= hosts) return "";
   const leftMs = ms * (hosts - count) / count;
@@ -91,8 +87,8 @@ export function heightsWithin(px) {
 }
 
 /**
- * Returns the text for reaching the last of the first `heights` HEIGHTS. The whole wall is `wallPx`
- * long, or 0 if its length is unknown.
+ * Returns the text for the last of the first `heights` HEIGHTS. `wallPx` is 0 if the wall's length
+ * is unknown.
  */
 export function heightText(heights, wallPx) {
   const [metres, thing] = HEIGHTS[heights - 1];

@@ -1,12 +1,12 @@
-// Owns the addresses that a visitor shares: each bundle has a static page, `t/<bundle>.html`, whose
-// preview messengers read, and which leads into this page. Does not depend on who shares.
+// This module composes the addresses that a visitor shares. Each bundle has a static page,
+// `t/<bundle>.html`, whose preview messengers read, and which leads into this page.
 
-/** Returns the address to share for a site in this bundle, an ASCII `hostname`. */
+/** `hostname` is in ASCII. */
 export function siteAddress(bundle, hostname) {
   return absolute(`t/${bundle}.html#${hostname}`);
 }
 
-/** Returns the address to share for all of a bundle's tabs. */
+/** Returns the address for all of a bundle's tabs. */
 export function groupAddress(bundle) {
   return absolute(`t/${bundle}.html`);
 }

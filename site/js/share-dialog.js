@@ -1,9 +1,7 @@
-// Owns the dialog in which a card is shown: its heading, its close button, its actions, and the
-// message about the last action. Invariants: the focus is on the heading first, and returns when
-// the dialog is closed; Escape closes only the dialog; a message is announced. Does not depend on
-// the card's content.
+// This module shows a card in a dialog. The focus is on the heading first, and returns when the
+// dialog is closed.
 
-import { button } from "./elements.js";
+import { button, closeButton } from "./elements.js";
 import { share } from "./share.js";
 import { SHARE } from "./strings.js";
 
@@ -16,10 +14,11 @@ export class ShareDialog {
   #status = document.createElement("p");
   #save = button(SHARE.save, () => void this.#savePicture());
   #returnTo = null;
-  #what = null;
-  #picture = null;
+  /** What the Share button shares: {title, text, url}. */
+  what = null;
+  /** What the other button saves: {name, content}, the file's name and `drawPicture`'s argument. */
+  picture = null;
 
-  /** `id` is the heading's id. */
   constructor(id) {
     this.#dialog.className = "card-dialog";
     this.#dialog.setAttribute("aria-labelledby", id);
@@ -27,9 +26,7 @@ export class ShareDialog {
     this.#heading.id = id;
     this.#heading.tabIndex = -1;
     this.#heading.autofocus = true;
-    const close = button("×", () => this.close());
-    close.className = "card-close";
-    close.ariaLabel = SHARE.close;
+    const close = closeButton(SHARE.close, () => this.close());
     close.title = SHARE.closeKey;
     this.#content.className = "card-content";
     this.#actions.className = "card-actions";
@@ -43,19 +40,15 @@ export class ShareDialog {
     document.body.append(this.#dialog);
   }
 
-  /** The heading, to be placed by the card. */
   get heading() {
     return this.#heading;
   }
 
   /**
-   * Shows `nodes`, one of which contains the heading. The Share button shares `what`, {title, text,
-   * url}. The other button saves `picture`, {name, content}: the name of the file, and the argument
-   * of `drawPicture`. `returnTo` gets the focus at the end if the element that had it is gone.
+   * `nodes` contain the heading. `returnTo` gets the focus at the end if the element that had it is
+   * gone.
    */
-  show(nodes, { what, picture, returnTo }) {
-    this.#what = what;
-    this.#picture = picture;
+  show(nodes, returnTo) {
     this.#returnTo = returnTo;
     this.say("");
     this.#content.replaceChildren(...nodes);
@@ -65,23 +58,21 @@ export class ShareDialog {
     this.#makeScrollable();
   }
 
-  /** Hides the dialog. */
   close() {
     this.#dialog.close();
   }
 
-  /** Shows a message about the last action. */
   say(text) {
     this.#status.textContent = text;
   }
 
   async #share() {
     this.say("");
-    this.say(await share(this.#what));
+    this.say(await share(this.what));
   }
 
   async #savePicture() {
-    const { name, content } = this.#picture;
+    const { name, content } = this.picture;
     this.say("");
     this.#save.disabled = true;
     try {
@@ -109,7 +100,7 @@ export class ShareDialog {
   }
 }
 
-/** Returns the page's address without the scheme, for people to read. */
+/** For people to read, without the scheme. */
 function pageAddress() {
   const { host, pathname } = new URL(".", document.baseURI);
   return host + pathname.replace(/\/$/, "");

@@ -1,13 +1,9 @@
-// Owns sharing an address: by the browser's share sheet if there is one, otherwise by copying. Does
-// not depend on what is shared, or on how the result is shown.
+// This module shares an address by the browser's share sheet if there is one, otherwise by copying.
 
 import { countShared } from "./visit-counts.js";
 import { SHARE } from "./strings.js";
 
-/**
- * Shares {title, text, url}. Resolves to the message for the visitor, or to "" if no message is
- * needed, because the share sheet was shown.
- */
+/** Resolves to the message for the visitor, or to "" if the share sheet was shown. */
 export async function share({ title, text, url }) {
   if (navigator.share) {
     try {

@@ -1,10 +1,9 @@
-// Owns the card of one site: its number in the scan, its icon at sixteen times its size, its title,
-// its neighbours in the bundle, and the scan it is from. Invariants: text enters by textContent,
-// icons as data:image/png; a neighbour's card replaces this one in the same dialog. Does not depend
-// on the page that shows the card.
+// This module shows the card of one site, with its number, its icon and its neighbours. A
+// neighbour's card replaces this one in the same dialog.
 
 import { fetchFile } from "./bundles.js";
 import { button, textElement } from "./elements.js";
+import { loadedFirstTab, loadFirstTab } from "./first-tab.js";
 import { shownHost } from "./host-name.js";
 import { withoutWww } from "./search-keys.js";
 import { siteAddress } from "./share-address.js";
@@ -14,32 +13,34 @@ import { neighboursOf, tabNumber } from "./tab-number.js";
 
 /** Sixteen times 16 CSS pixels, the size of an icon in a tab. */
 const ICON_PX = 256;
-/** Maximum neighbours in a card: two rows on a desktop. */
+/** Two rows on a desktop. */
 const MAX_NEIGHBOURS = 8;
-/** Maximum neighbours in a picture, of which at most four fit next to the site's tab. */
+/** At most four fit next to the site's tab. */
 const MAX_DRAWN = 4;
 
-/** The ShareDialog, or null before the first card. */
 let dialog = null;
-/** When each scan was published, by its prefix, as a promise of an ISO date or "". */
+let shown = null;
+/** The publishing dates by the scan's prefix, as promises of an ISO date or "". */
 const published = new Map();
 
 /**
- * Shows the card of `tabs[index]` in bundle number `bundle`, whose tabs are `tabs`. `returnTo` gets
- * the focus at the end if the element that had it is gone.
+ * Shows the card of `tabs[index]`. `returnTo` gets the focus at the end if the element that had it
+ * is gone.
  */
 export function showSiteCard(scene) {
-  const { manifest, bundle, tabs, index, returnTo } = scene;
+  const { manifest, tabs, index, returnTo } = scene;
   const tab = tabs[index];
   dialog ??= new ShareDialog("site-card");
+  shown = scene;
   const name = shownHost(withoutWww(tab.host));
-  const number = tabNumber(manifest, { bundle, index, count: tabs.length });
-  dialog.heading.replaceChildren(...headingOf(name, number, manifest.hosts));
+  const place = { ...scene, count: tabs.length };
+  const number = tabNumber(manifest, place, loadedFirstTab(place));
   const words = document.createElement("div");
   words.className = "card-words";
   const title = textElement("p", tab.title);
   title.className = "card-quote";
   title.dir = "auto";
+  title.hidden = !hasTitle(tab);
   const source = textElement("p", SITE_CARD.crawl(manifest.crawl));
   source.className = "card-source";
   source.hidden = manifest.crawl === "";
@@ -49,27 +50,43 @@ export function showSiteCard(scene) {
   link.addEventListener("click", () => dialog.close());
   words.append(dialog.heading, title, source, link);
   const nodes = [portraitOf(tab.icon, name), words, neighbours(scene)];
-  const what = {
-    title: name,
-    text: number ? SITE_CARD.sentence(name, number, manifest.hosts) : name,
-    url: siteAddress(bundle, tab.host),
-  };
-  const picture = { name: fileName(tab.host), content: pictureOf(scene, name, number) };
-  dialog.show(nodes.filter(Boolean), { what, picture, returnTo });
+  showNumber(scene, name, number);
+  dialog.show(nodes.filter(Boolean), returnTo);
+  if (number && !number.isExact) void addExactNumber(scene, name, place);
 }
 
-/** Returns the name of the picture's file, with characters that every system allows. */
+async function addExactNumber(scene, name, place) {
+  const first = await loadFirstTab(place);
+  if (scene === shown && first !== null) {
+    showNumber(scene, name, tabNumber(scene.manifest, place, first));
+  }
+}
+
+/** The number is also in what is shared and saved. */
+function showNumber(scene, name, number) {
+  const { manifest, bundle, tabs, index } = scene;
+  const { host } = tabs[index];
+  dialog.heading.replaceChildren(...headingOf(name, number, manifest.hosts));
+  dialog.what = {
+    title: name,
+    text: number ? SITE_CARD.sentence(name, number, manifest.hosts) : name,
+    url: siteAddress(bundle, host),
+  };
+  dialog.picture = { name: fileName(host), content: pictureOf(scene, name, number) };
+}
+
 function fileName(host) {
   return `everytab-${host.slice(0, 100).replace(/[^a-z0-9.]+/g, "-").replace(/^-|-$/g, "")}.png`;
 }
 
-/** Returns the picture of a site's card, as the argument of `drawPicture`. */
 function pictureOf({ manifest, tabs, index }, name, number) {
   const { icon, title } = tabs[index];
   const near = neighboursOf(tabs, index, MAX_DRAWN).map((one) => ({ ...one, isActive: false }));
   const strip = [...near, { tab: tabs[index], index, isActive: true }]
     .sort((one, other) => one.index - other.index);
-  const lines = [{ text: name, sizes: [56, 48, 42, 36, 32], maxLines: 3, isBold: true }];
+  const lines = [
+    { text: name, sizes: [56, 48, 42, 36, 32], maxLines: 3, isBold: true, isHost: true },
+  ];
   if (number) {
     const [before, digits, after] = SITE_CARD.parts(number, manifest.hosts);
     lines.push(
@@ -78,16 +95,21 @@ function pictureOf({ manifest, tabs, index }, name, number) {
       { text: after, sizes: [32], isSoft: true },
     );
   }
-  lines.push({ text: title, sizes: [28, 26], maxLines: 2, gapPx: 20, isQuote: true });
+  if (hasTitle(tabs[index])) {
+    lines.push({ text: title, sizes: [28, 26], maxLines: 2, gapPx: 20, isQuote: true });
+  }
   return {
-    tabs: strip.map(({ tab, isActive }) => ({ icon: tab.icon, name: tab.title, isActive })),
+    tabs: strip.map(({ tab, isActive }) =>
+      ({ icon: tab.icon, name: tab.title, isActive, isHost: !hasTitle(tab) })),
     icons: icon ? [icon] : [],
     letter: firstLetter(name),
     lines,
   };
 }
 
-/** Returns the heading's content: the name, and the number in larger digits. */
+/** A tab without a title shows its hostname, which is in the heading already. */
+const hasTitle = ({ title, host }) => title !== host;
+
 function headingOf(name, number, hosts) {
   const host = textElement("bdi", name);
   if (!number) return [host];
@@ -95,7 +117,7 @@ function headingOf(name, number, hosts) {
   return [host, ` ${before} `, textElement("b", digits), ` ${after}`];
 }
 
-/** Returns the box with the enlarged icon, or with the name's first letter if there is no icon. */
+/** Without an icon, the box shows the name's first letter. */
 function portraitOf(icon, name) {
   const box = document.createElement("div");
   box.className = "card-portrait";
@@ -119,12 +141,10 @@ function portraitOf(icon, name) {
   return box;
 }
 
-/** Returns the first letter of a name, in upper case. */
 function firstLetter(name) {
   return ([...name.replace(/^\[/, "")][0] ?? "").toUpperCase();
 }
 
-/** Returns the section with the neighbours in the bundle; null if there are none. */
 function neighbours(scene) {
   const near = neighboursOf(scene.tabs, scene.index, MAX_NEIGHBOURS);
   if (near.length === 0) return null;
@@ -140,8 +160,11 @@ function neighbours(scene) {
     image.width = 16;
     image.height = 16;
     if (tab.icon) image.src = tab.icon;
-    const name = textElement("span", shownHost(withoutWww(tab.host)));
-    entry.append(image, name);
+    const name = textElement("bdi", shownHost(withoutWww(tab.host)));
+    name.dir = "ltr";
+    const box = document.createElement("span");
+    box.append(name);
+    entry.append(image, box);
     entry.title = tab.title;
     item.append(entry);
     return item;
@@ -150,14 +173,13 @@ function neighbours(scene) {
   return section;
 }
 
-/** Adds the date on which the scan was published, once it is known. */
 async function addDate(element, { prefix, scan, crawl }) {
   if (!published.has(prefix)) published.set(prefix, publishedOn(scan));
   const day = await published.get(prefix);
   if (day !== "" && crawl !== "") element.textContent = SITE_CARD.published(crawl, day);
 }
 
-/** Resolves to the date on which the scan was published, in words, or to "". */
+/** Resolves to a date in words, or to "". */
 async function publishedOn(scan) {
   const { value } = await fetchFile("manifest.json");
   // A newer scan may have been published.

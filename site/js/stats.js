@@ -1,5 +1,4 @@
-// Owns the statistics page: which values from stats.json and history.json are shown, with which
-// text. Does not depend on how a chart is drawn.
+// This module fills the statistics page from stats.json and history.json.
 
 import { fetchFile } from "./bundles.js";
 import { bars, count, duration, largest, line, numberAt, share } from "./charts.js";
@@ -64,7 +63,6 @@ function show(stats, history) {
   numbers.append(charts);
 }
 
-/** Returns the numbers of fields by the labels that `labels` gives to them. */
 function named(labels, numberOf) {
   return Object.fromEntries(Object.entries(labels).map(([name, label]) => [label, numberOf(name)]));
 }

@@ -1,20 +1,16 @@
-// Owns the browser's history entries: what each stores about its wall, and the entry for an open
-// site. Invariants: opening a site adds an entry if no site is open or if it is a dive; closing it
-// leaves all these entries; an entry stores the wall and the position where the visitor left it.
-// Does not depend on how a site is shown.
+// This module owns the browser's history entries. Opening a site adds an entry if no site is open
+// or if it is a dive, and closing it leaves all these entries. An entry stores the wall and the
+// position where the visitor left it.
 
 import { firstTabOfRow } from "./layout.js";
 import { saveStream } from "./saved-stream.js";
 import { readVisit, writeVisit } from "./visit-storage.js";
 
-/**
- * The address is written when nothing was painted for this long, because browsers limit how often
- * it may be written.
- */
+/** Browsers limit how often the address may be written. */
 const REST_MS = 400;
 /**
- * Storage key for the position at "pagehide", because Chromium reloads a page with an older state
- * of its history entry.
+ * The storage key for the position at "pagehide", because Chromium reloads a page with an older
+ * state of its history entry.
  */
 const LEFT = "left";
 
@@ -24,7 +20,6 @@ export class Steps {
   #address;
   #timer = 0;
 
-  /** `page` is main.js's object. */
   constructor(page) {
     this.#page = page;
     this.#address = page.address;
@@ -43,15 +38,12 @@ export class Steps {
     this.#timer = setTimeout(() => this.#write(), REST_MS);
   }
 
-  /**
-   * Must be called before the site in tab `index` is opened. Adds an entry if no site is open or if
-   * `isOwnStep`.
-   */
+  /** Must be called before the site in tab `index` is opened. */
   openSite(host, index, isOwnStep) {
     const address = this.#address;
     const isFirst = address.opened === null;
     const isStep = isFirst || isOwnStep;
-    // The current entry stores the position at which the site was opened.
+    // This entry stores the position at which the site was opened.
     if (isStep) this.#write();
     const before = isFirst ? null : history.state?.under;
     address.opened = { host, index };
@@ -66,15 +58,12 @@ export class Steps {
     this.#write();
   }
 
-  /**
-   * Must be called when the visitor has closed the site. Goes back to the entry before all sites,
-   * and resolves when the browser has gone there.
-   */
+  /** Goes back to the entry before all sites, and resolves when the browser has gone there. */
   async closeSite() {
     if (!this.#address.opened) return;
     this.#address.opened = null;
     const { under } = history.state ?? {};
-    // Pages that the visitor opened in the frame have entries, too, and we skip them.
+    // Pages that the visitor opened in the frame have entries, too, which we skip.
     if (under?.key && navigation.entries().some(({ key }) => key === under.key)) {
       const stepped = nextStep();
       await navigation.traverseTo(under.key).finished.then(() => stepped, () => this.#write());
@@ -87,7 +76,6 @@ export class Steps {
     }
   }
 
-  /** Stores the wall and the visible position in the current entry. */
   #write() {
     clearTimeout(this.#timer);
     const { stream, layout, pendingAnchor, wall, shown } = this.#page;
@@ -96,7 +84,7 @@ export class Steps {
     // The wall for this address is still loading.
     if (address.seed !== shown.seed || address.site !== shown.site) return;
     const { row, offsetPx } = wall.positions.anchorAt(window.scrollY);
-    // If the tab in the link is too far down, keep the link until the visitor scrolls.
+    // If the tab in the link is too far down, the link stays until the visitor scrolls.
     const isTooFar = address.tab >= stream.total && window.scrollY === 0;
     const tab = row > 0 ? firstTabOfRow(layout, row) : 0;
     if (!isTooFar) address.tab = tab;
@@ -109,7 +97,6 @@ export class Steps {
     });
   }
 
-  /** After a reload, goes to the position at which the visitor left the page. */
   #goToLeft() {
     const { seed, site } = this.#address;
     const left = readVisit(LEFT);
@@ -121,7 +108,6 @@ export class Steps {
   }
 }
 
-/** Resolves when the browser has gone to another entry. */
 function nextStep() {
   return new Promise((resolve) => window.addEventListener("popstate", resolve, { once: true }));
 }

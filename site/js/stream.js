@@ -1,8 +1,7 @@
-// Owns the endless tab list: bundles are appended in random order, and a tab keeps its number.
-// Invariants: the same seed and bundle count give the same order in every browser; each bundle is
-// appended once, in this order; the tabs in memory stay below a limit; a missing or broken bundle
-// is skipped, and a network failure stops loading until `resume`. Does not depend on the DOM, rows,
-// or the bundle format.
+// This module owns the endless tab list: bundles are appended in random order, and a tab keeps its
+// number. The same seed and bundle count give the same order in every browser. The tabs in memory
+// stay below a limit. A broken bundle is skipped, and a network failure stops loading until
+// `resume`.
 
 const MAX_CONCURRENT_FETCHES = 4;
 /** About 10 MB, with 1.5 KB per tab. */
@@ -14,8 +13,8 @@ const MAX_BAD_IN_A_ROW = 6;
 export class TabStream {
   /**
    * `order` is a `shuffledOrder`; `fetchTabs(number, again)` resolves to {tabs} or {trouble},
-   * `again` is true if a cached copy may be bad; `onChange` is called after each change.
-   * `tabsABundle` is an estimate, corrected with each bundle.
+   * `again` is true if a cached copy may be bad. `tabsABundle` is an estimate, corrected with each
+   * bundle.
    */
   constructor({ order, fetchTabs, onChange, tabsABundle = 100, maxHeldTabs = MAX_HELD_TABS }) {
     this.order = order;
@@ -24,7 +23,7 @@ export class TabStream {
     this.estimate = Math.max(1, tabsABundle);
     this.maxHeldTabs = maxHeldTabs;
     this.total = 0;
-    /** Why loading has stopped: "", "network", or "missing" after too many bad bundles. */
+    /** "", "network", or "missing" after too many bad bundles. */
     this.trouble = "";
     /** Missing or broken bundles; `resume` retries them. */
     this.skipped = [];
@@ -65,15 +64,12 @@ export class TabStream {
       else this.#append(number, tabs);
       if (!this.closed) this.onChange();
     }
-    // Requeue the bundles that were not appended, in order.
     this.retries.unshift(...requests.map((request) => request.number));
     this.filling = false;
     if (!this.closed) this.onChange();
   }
 
-  /**
-   * Returns the tab with this number; undefined while it is loading or unknown, null if it is gone.
-   */
+  /** Returns undefined while the tab is loading or unknown, null if it is gone. */
   at(index) {
     if (index < 0 || index >= this.total) return undefined;
     const part = this.parts[partOfTab(this.parts, index)];
@@ -88,7 +84,6 @@ export class TabStream {
     return tabs[index - part.start] ?? null;
   }
 
-  /** Returns the first tab in memory with this hostname, or -1. */
   indexOf(host) {
     for (const { start, number } of this.parts) {
       const slot = this.held.get(number)?.findIndex((tab) => tab.host === host) ?? -1;
@@ -97,7 +92,6 @@ export class TabStream {
     return -1;
   }
 
-  /** Continues after trouble, and retries the skipped bundles. */
   resume() {
     this.trouble = "";
     this.badInARow = 0;
@@ -106,14 +100,13 @@ export class TabStream {
     return this.fillTo(this.total + 1);
   }
 
-  /** Ends the stream and its calls to `onChange`. */
   close() {
     this.closed = true;
   }
 
   #startRequests(requests) {
     let expected = this.total + requests.length * this.estimate;
-    // Load the first bundle alone, so that the first tabs appear early.
+    // The first bundle is loaded alone, so that the first tabs appear early.
     const most = this.total === 0 ? 1 : MAX_CONCURRENT_FETCHES;
     while (requests.length < most && expected < this.wanted) {
       const retry = this.retries.shift();
@@ -175,7 +168,8 @@ export function generator(seed) {
 
 /**
  * Returns {next(), remaining}: `next` returns each number in 0..length-1 once, in shuffled order
- * after `first`, then null. A Fisher-Yates shuffle on demand: memory grows with the numbers drawn.
+ * after `first`, then null. This is a Fisher-Yates shuffle on demand, so that memory grows with the
+ * numbers drawn.
  */
 export function shuffledOrder(seed, length, first = -1) {
   const random = generator(seed);
@@ -204,7 +198,7 @@ export function shuffledOrder(seed, length, first = -1) {
   };
 }
 
-/** Returns the index of the part that holds the tab; `parts` are [{start}], in order. */
+/** `parts` are [{start}], in order. */
 export function partOfTab(parts, tab) {
   let low = 0;
   let high = parts.length - 1;

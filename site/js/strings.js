@@ -1,6 +1,5 @@
 // All text that scripts show, in one place for translators. The page's first texts are in the HTML
-// files. Values are strings, or functions of numbers and names. Numbers arrive formatted by
-// `count`. Does not depend on anything.
+// files. Numbers arrive formatted by `count`.
 
 const LOCALE = "en";
 
@@ -40,7 +39,7 @@ const UNREACHABLE = "The network isn't responding.";
 const NO_SCAN = "Nothing has been published here yet: manifest.json is missing.";
 const offline = (isOnline) => (isOnline ? UNREACHABLE : OFFLINE);
 
-/** The wall: its state and failures. */
+/** The wall. */
 export const WALL = {
   offline,
   noTabLoaded: (why) => `${why} No tab could be loaded.`,
@@ -117,7 +116,7 @@ export const SITE_CARD = {
   neighbours: "Its neighbours",
 };
 
-/** The summary of a visit. Parts are the text before a number, the number, the text after it. */
+/** Parts are the text before a number, the number, the text after it. */
 export const VISIT = {
   page: "EveryTab",
   closed: (tabs) => ["You closed", count(tabs), tabs === 1 ? "tab" : "tabs"],
@@ -130,7 +129,7 @@ export const VISIT = {
   shared: (times) => (times === 1 ? "Shared once" : `Shared ${count(times)} times`),
 };
 
-/** Text that screen readers read after a tab's title and host, and for its group. */
+/** Screen readers read this after a tab's title and host, and for its group. */
 export const TAB = {
   outside: ", opens in a new tab",
   group: (domain, hidden) =>
@@ -165,7 +164,7 @@ export const KEYS = {
   title: "Keys",
   unavailable: `${UNREACHABLE} The list of keys can't be shown.`,
   close: "Close",
-  /** Keys and their actions. Names of keys in one entry are alternatives. */
+  /** Names of keys in one entry are alternatives. */
   list: [
     [["←", "→", "↑", "↓"], "Go from tab to tab"],
     [["Home", "End"], "Go to the first or last visible tab of the row"],
@@ -186,7 +185,7 @@ export const MOTION = {
   stop: "Stop the motion",
 };
 
-/** The count of seen tabs, and how far down the wall the view is. */
+/** How many tabs were seen, and how far down the wall the view is. */
 export const SEEN = {
   hide: "Hide the count",
   hideTabs: "Hide the count of tabs seen",
@@ -201,7 +200,7 @@ export const SEEN = {
   depth: (metres, thing) =>
     `${metres} metres down${thing ? `, more than the height of ${thing}` : ""}`,
   halfway: "More than halfway.",
-  /** Things with the heights in seen-tabs.js. The first, half a metre, is not mentioned. */
+  /** Their heights are in seen-tabs.js. The first, half a metre, is not mentioned. */
   things: [
     "", "a door", "a giraffe", "the Great Sphinx of Giza",
     "the Statue of Liberty without her pedestal", "the Leaning Tower of Pisa", "Big Ben",
@@ -238,7 +237,7 @@ export const MAP = {
   typeName: "Type a website's name, such as example.com.",
 };
 
-/** The map's orders, and their areas. */
+/** The map's orders. */
 export const ORDERS = {
   names: { colour: "colour", domain: "domain", rank: "rank" },
   map: (order) => `Map of all tabs, by ${order}`,

@@ -1,8 +1,6 @@
-// Owns loading css/interaction.css, the style for elements that js/interaction.js adds. Importing
-// this module waits until the style has loaded or failed, but not forever. Does not depend on who
-// needs the style.
+// This module loads css/interaction.css. Importing it waits until the style has loaded or failed,
+// for a limited time because the wall must react even without its style.
 
-/** Maximum waiting time, because the wall must react even without the style. */
 const PATIENCE_MS = 2_000;
 
 const link = Object.assign(document.createElement("link"), {

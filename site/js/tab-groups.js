@@ -1,18 +1,15 @@
-// Owns tab groups: neighbours in a row that share a top-level domain, with a coloured line and a
-// chip in the first one. The chip, or the key g on a tab in the group, collapses the group to its
-// first tab, and expands it again. Invariants: a group depends only on its row's tabs; it is drawn
-// while nothing scrolls; tabs keep their numbers; showing one tab in a collapsed group does not
-// show the others; expanding never shows a tab that the visitor closed. Does not depend on how a
-// row is laid out or moves.
+// This module draws tab groups: neighbours in a row that share a top-level domain, with a chip in
+// the first one. The chip, or the key g, collapses the group to its first tab. A group depends only
+// on its row's tabs. Expanding it never shows a tab that the visitor closed.
 
 import { shownHost } from "./host-name.js";
 import { bitsOfRow, firstTabOfRow, tabsInRow } from "./layout.js";
 import { TAB } from "./strings.js";
 
-/** Groups are drawn when nothing was painted for this long. */
+/** Groups are drawn this long after the last painting. */
 const REST_MS = 150;
 /**
- * Share of the rows that may have a group. They have one only if neighbours also share a domain.
+ * The share of rows that may have a group. They have one only if neighbours also share a domain.
  */
 const PART_OF_ROWS = 0.5;
 const MOST_TABS = 4;
@@ -20,9 +17,9 @@ const COLOURS = 8;
 const KEY = "g";
 
 /**
- * Returns the group {at, count} in a row whose tabs have these top-level `domains`, from the row's
- * 32 random `bits`; null in most rows. Other domains take precedence over .com, then longer runs
- * over shorter ones.
+ * Returns {at, count} for a row whose tabs have these top-level `domains`, from the row's 32 random
+ * `bits`; null in most rows. Other domains take precedence over .com, then longer runs over shorter
+ * ones.
  */
 export function groupOfRow(domains, bits) {
   if (bits / 2 ** 32 >= PART_OF_ROWS) return null;
@@ -31,7 +28,7 @@ export function groupOfRow(domains, bits) {
     if (runs.at(-1)?.domain === domain) runs.at(-1).count += 1;
     else runs.push({ domain, at, count: 1 });
   });
-  // Ignore a run that fills the row, because such a group would be meaningless.
+  // A group that fills the row would be meaningless.
   const rank = ({ domain, count }) => Math.min(count, MOST_TABS) + (domain === "com" ? 0 : 8);
   const [best] = runs.filter(({ domain, count }) => domain && count > 1 && runs.length > 1)
     .sort((one, other) => rank(other) - rank(one));
@@ -45,18 +42,16 @@ export class TabGroups {
   #describe;
   #onToggle;
   #timer = 0;
-  /** The drawn group in each row node: {number, members, domain, chip}. */
+  /** By row node: {number, members, domain, chip}. */
   #drawn = new Map();
-  /** The tabs that each collapsed group hides, by row number. */
   #hidden = new Map();
   #shown = null;
   #layout = null;
   #status = document.createElement("p");
 
   /**
-   * `page` is main.js's object; `closing` moves the tabs in a row that gets shorter; `describe()`
-   * describes the painted tabs again; `onToggle(domain, members)` is called when the visitor
-   * collapses or expands a group.
+   * `describe()` describes the painted tabs again; `onToggle(domain, members)` is called when the
+   * visitor collapses or expands a group.
    */
   constructor(page, { closing, describe, onToggle }) {
     this.#page = page;
@@ -66,7 +61,7 @@ export class TabGroups {
     const { container } = page.wall;
     container.addEventListener("click", (event) => this.#click(event), true);
     container.addEventListener("keydown", (event) => this.#press(event));
-    // Pressing a chip must not focus its link, because a row with a focused link stops.
+    // A focused link would stop its row.
     container.addEventListener("mousedown", (event) => {
       if (event.target.closest(".chip")) event.preventDefault();
     });
@@ -75,10 +70,7 @@ export class TabGroups {
     container.after(this.#status);
   }
 
-  /**
-   * Must be called after each painting. Hides a group if its row node shows another row, and draws
-   * the groups when nothing was painted for a while.
-   */
+  /** Must be called after each painting. Groups are drawn when nothing was painted for a while. */
   painted() {
     const { shown, layout, wall } = this.#page;
     if (this.#drawn.size > 0) {
@@ -101,7 +93,6 @@ export class TabGroups {
     this.#page.paint();
   }
 
-  /** Returns the description for the tab's group, or "". */
   wordsOf(index) {
     const row = this.#page.wall.rowOf(index);
     const group = row && this.#drawn.get(row.node);
@@ -130,8 +121,7 @@ export class TabGroups {
     for (const row of wall.rows) {
       const { number } = row;
       const hidden = this.#hiddenIn(row);
-      // Forget tabs that were shown again, so that expanding the group ignores them if the visitor
-      // closes them.
+      // If the visitor closes tabs that were shown again, expanding the group must ignore them.
       if (this.#hidden.has(number)) this.#hidden.set(number, hidden);
       const group = this.#groupOf(row);
       const first = row.cells.find(({ index }) => group?.members.includes(index));
@@ -143,8 +133,7 @@ export class TabGroups {
   }
 
   /**
-   * Returns the row's group: {number, members, domain, colour}. Returns null if the row has none,
-   * or is still loading.
+   * Returns {number, members, domain, colour}, or null if the row has no group or is still loading.
    */
   #groupOf({ number }) {
     const { layout, wall } = this.#page;
@@ -190,7 +179,6 @@ export class TabGroups {
     if (this.wordsOf(index) !== "") this.#toggle(index);
   }
 
-  /** Collapses or expands the tab's group. */
   #toggle(index) {
     const { wall } = this.#page;
     const row = wall.rowOf(index);
@@ -215,7 +203,6 @@ export class TabGroups {
     this.#onToggle(domain, members);
   }
 
-  /** Shows tabs that a collapsed group hides. */
   #show(hidden) {
     for (const index of hidden.toReversed()) this.#page.wall.closeTab(index, false);
     this.#page.paint();
@@ -223,8 +210,7 @@ export class TabGroups {
 }
 
 /**
- * Creates a chip. It is not a button and only for mouse and touch, because a link must not contain
- * a button. The key does the same.
+ * A link must not contain a button, so the chip is for mouse and touch only. The key does the same.
  */
 function newChip() {
   const chip = document.createElement("span");

@@ -1,8 +1,6 @@
-// Owns the wall's nodes: a pool of rows, each with a track of tabs that is wider than the view.
-// Invariants: the pool is as large as the view needs, and its nodes persist when the layout
-// changes; the focus stays on its tab; titles enter by textContent only, icons as data:image/png
-// only; one tab has tabindex 0; other modules change wall and rows by methods only. Does not depend
-// on the tabs' source, on what opening a tab means, or on when tracks move.
+// This module owns the wall's nodes: a pool of rows, each with a track of tabs that is wider than
+// the view. The pool's nodes persist when the layout changes. Titles enter by textContent only,
+// icons as data:image/png only. Other modules change wall and rows by methods only.
 
 import {
   activeColumn, bitsOfRow, firstTabOfRow, leftOnTrack, marqueeOf, MAX_WALL_PX, RowPositions,
@@ -11,13 +9,12 @@ import {
 
 const ROW_HUES = [215, 230, 200, 260, 180, 30, 220, 150];
 
-/** The wall. A tab is identified by its index in the TabStream; -1 is no tab. */
+/** A tab is identified by its index in the TabStream; -1 is no tab. */
 export class TabWall {
-  /** `container` is the wall's empty element; `tabAt(index)` returns a tab or undefined. */
+  /** `tabAt(index)` returns a tab or undefined. */
   constructor(container, tabAt) {
     this.container = container;
     this.tabAt = tabAt;
-    /** The painted rows, in order. */
     this.rows = [];
     this.spare = [];
     this.cells = new WeakMap();
@@ -29,31 +26,28 @@ export class TabWall {
     this.closed = new Set();
     this.lockedNode = null;
     this.positions = new RowPositions();
-    /** True while no row may move. */
     this.still = false;
     this.beforeReset = () => {};
   }
 
-  /** Sets which tabs are closed, from the next painting on. */
+  /** From the next painting on. */
   setClosed(closed) {
     this.closed = closed;
     for (const row of this.rows) row.complete = false;
   }
 
-  /** Makes this row node's tabs keep their width when others are closed; null ends this. */
+  /** This row node's tabs keep their width when others are closed; null ends this. */
   lockWidths(rowNode) {
     this.lockedNode = rowNode;
     for (const row of this.rows) row.complete = false;
   }
 
-  /** Closes the tab, or shows it again, from the next painting on. */
   closeTab(index, isClosed) {
     const row = this.rowOf(index);
     if (isClosed) this.closed.add(index);
     else this.closed.delete(index);
     if (!row) return;
     row.complete = false;
-    // Only one node moves; the other tabs' nodes stay unchanged.
     const { cells, track } = row;
     if (isClosed) {
       cells.push(...cells.splice(this.columnOf(row, index), 1));
@@ -66,7 +60,6 @@ export class TabWall {
     }
   }
 
-  /** Sets the rows' positions, from the next painting on. */
   setPositions(positions) {
     this.positions = positions;
   }
@@ -76,7 +69,6 @@ export class TabWall {
     this.still = still;
   }
 
-  /** Sets the tab that the Tab key leads to. */
   setCursor(index) {
     this.cursor = index;
   }
@@ -86,7 +78,6 @@ export class TabWall {
     this.beforeReset = listener;
   }
 
-  /** Sets the layout (see `rowLayout`), from the next painting on. */
   setLayout(layout) {
     this.layout = layout;
     this.positions = new RowPositions(layout.rowHeightPx);
@@ -94,13 +85,11 @@ export class TabWall {
     this.container.style.setProperty("--row-height", `${layout.rowHeightPx}px`);
   }
 
-  /** The painted rows, {first, end}. */
   get painted() {
     const first = this.rows[0]?.number ?? 0;
     return { first, end: first + this.rows.length };
   }
 
-  /** Sets the wall's height. */
   setTotalRows(totalRows) {
     const height = `${Math.min(this.positions.topOf(totalRows), MAX_WALL_PX)}px`;
     if (this.container.style.height !== height) this.container.style.height = height;
@@ -127,13 +116,12 @@ export class TabWall {
     }
   }
 
-  /** Returns the index of the tab that contains the element. */
   indexOf(element) {
     const link = element?.closest?.(".tab");
     return (link && this.cells.get(link)?.index) ?? -1;
   }
 
-  /** Focuses the tab. Returns false if it is not painted. */
+  /** Returns false if the tab is not painted. */
   focus(index) {
     this.cursor = index;
     this.#placeTabStop();
@@ -142,7 +130,7 @@ export class TabWall {
     return cell !== undefined;
   }
 
-  /** Draws the tab as its row's active one; with -1, each row has its own active tab again. */
+  /** With -1, each row has its own active tab again. */
   markOpened(index) {
     this.opened = index;
     for (const row of this.rows) this.#markActive(row);
@@ -154,17 +142,14 @@ export class TabWall {
     for (const row of this.rows) this.#markActive(row);
   }
 
-  /** True if the tab is in the row. */
   holds(row, index) {
     return index >= 0 && this.columnOf(row, index) >= 0;
   }
 
-  /** Returns the tab's column in the row, or -1. */
   columnOf(row, index) {
     return row.cells.findIndex((cell) => cell.index === index);
   }
 
-  /** Returns the painted row of a tab, even a closed one, or undefined. */
   rowOf(index) {
     const number = index < 0 ? -1 : rowOfTab(this.layout, index);
     return this.rows.find((row) => row.number === number);
@@ -241,7 +226,6 @@ export class TabWall {
     row.track.append(cell.link);
   }
 
-  /** Lays out the row's tabs again. If the row `stays`, its track does, too. */
   #resetTrack(row, stays, tabPx, count, cyclePx) {
     const random = bitsOfRow(row.number);
     this.beforeReset(row);
@@ -262,7 +246,6 @@ export class TabWall {
     this.wrapTrack(row, row.shiftPx);
   }
 
-  /** Moves tabs that left at one edge of the row to the other. */
   wrapTrack(row, shiftPx) {
     const { tabPx, cyclePx, count, marquee } = row;
     const { widthPx } = this.layout;

@@ -1,10 +1,8 @@
-// Owns the viewer, which shows one site in a frame, with its title, hostname and buttons.
-// Invariants: there is one site at a time, each in a new frame that is removed when it is closed.
-// The frame is sandboxed: it keeps its own origin, which is never ours (`readBundle` rejects our
-// host), it cannot navigate this page, and it gets no referrer and, if the browser supports this,
-// no cookies. A hostname is shown only while we believe that it belongs to the page in the frame.
-// A site that takes the focus without the visitor's action gives it back, so that Escape closes the
-// site. Does not depend on rows or bundles.
+// This module shows one site in a sandboxed frame. The frame keeps its own origin, which is never
+// ours (`readBundle` rejects our host), it cannot navigate this page, and it gets no referrer and,
+// if the browser supports this, no cookies. A hostname is shown only while we believe that it
+// belongs to the page in the frame. A site that takes the focus without the visitor's action gives
+// it back, so that Escape closes the site.
 
 import { shownHost } from "./host-name.js";
 import { COMMON, VIEWER } from "./strings.js";
@@ -16,14 +14,14 @@ import { COMMON, VIEWER } from "./strings.js";
 const SANDBOX = "allow-scripts allow-forms allow-same-origin allow-popups " +
   "allow-popups-to-escape-sandbox";
 
-/** If a page has not loaded by then, the viewer suggests opening it in a new tab. */
+/** After this time the viewer suggests a new tab. */
 const LATE_MS = 8_000;
 const COPIED_MS = 2_000;
 /** A site that takes the focus more often than this by a script becomes inert. */
 const MAX_TAKEN = 2;
 /** The browser counts an input as a recent action of the visitor for five seconds. */
 const ACTIVATION_MS = 5_100;
-/** A click on one of these does not close the site, unlike other clicks outside it. */
+/** Other clicks outside the site close it. */
 const NOT_BESIDE = "a, button, select, input, dialog, .closing-bar, .share-bar";
 
 /** Shows one tab's site. */
@@ -36,17 +34,15 @@ export class SiteViewer {
   #timer = 0;
   /** When the visitor last used this page, outside the frame. */
   #usedAt = 0;
-  /** Looks again whether the visitor pressed in the frame. */
   #recheck = 0;
   /** How many times the site took the focus by a script. */
   #taken = 0;
-  /** True if the visitor's last key here was Tab, by which the focus enters the frame. */
+  /** Tab was the visitor's last key here, by which the focus enters the frame. */
   #isTabbing = false;
 
   /**
-   * `element` is the page's #site; `contact` is the manifest's address for reports, or "";
-   * `onClosed` is called after each closing, `onLoading(isLoading)` when a site begins to load, and
-   * when it has loaded or is closed.
+   * `contact` is the manifest's address for reports, or ""; `onLoading(isLoading)` is called when a
+   * site begins to load, and when it has loaded or is closed.
    */
   constructor(element, contact, { onClosed, onLoading }) {
     this.#element = element;
@@ -56,7 +52,7 @@ export class SiteViewer {
     this.#part("close").addEventListener("click", () => this.close());
     this.#part("copy").addEventListener("click", () => void this.#copy());
     document.addEventListener("keydown", ({ key }) => {
-      // If something is in front of the site, Escape closes that first.
+      // Escape first closes what is in front of the site.
       const isBehind = document.querySelector("dialog[open]") !== null;
       if (key === "Escape" && this.isOpen && !isBehind) this.close();
     });
@@ -66,7 +62,7 @@ export class SiteViewer {
         this.#isTabbing = key === "Tab";
       }, true);
     }
-    // The focus has left the document. It may be in the frame once this event is over.
+    // The focus may be in the frame once this event is over.
     window.addEventListener("blur", () => setTimeout(() => this.#keepFocus()));
     for (const type of ["pointerenter", "touchstart"]) {
       this.#part("page").addEventListener(type, () => this.#letIn(), { passive: true });
@@ -77,12 +73,11 @@ export class SiteViewer {
     });
   }
 
-  /** True while a site is shown. */
   get isOpen() {
     return !this.#element.hidden;
   }
 
-  /** Shows the site for `tab`, as `readEntry` in bundles.js returns it. */
+  /** `tab` is from `readEntry` in bundles.js. */
   open(tab) {
     const icon = this.#part("icon");
     icon.hidden = tab.icon === "";
@@ -119,12 +114,10 @@ export class SiteViewer {
     );
   }
 
-  /** Focuses the button that closes the site. */
   focus() {
     this.#part("close").focus({ preventScroll: true });
   }
 
-  /** Hides the viewer and removes its frame. */
   close() {
     clearTimeout(this.#timer);
     clearTimeout(this.#recheck);
@@ -153,13 +146,12 @@ export class SiteViewer {
     this.focus();
   }
 
-  /** Lets the visitor use a frame that was made inert. */
   #letIn() {
     const frame = this.#part("page").firstElementChild;
     if (frame) frame.inert = false;
   }
 
-  /** Called when the frame shows another page. The browser does not reveal which. */
+  /** The browser does not reveal which page the frame shows now. */
   #leaveSite() {
     this.#part("icon").hidden = true;
     this.#part("host").textContent = VIEWER.left(shownHost(this.#tab.host));
@@ -203,10 +195,7 @@ function isPressed(frame, usedAt) {
   return userActivation.isActive && (isPointedAt || isOwnPressOver);
 }
 
-/**
- * Returns the link that reports a tab: a mail whose subject contains the host, or the page for
- * reports.
- */
+/** A mail whose subject contains the host, or the page for reports. */
 function reportAddress(contact, tab) {
   if (!contact.startsWith("mailto:")) return contact;
   return `${contact}?subject=${encodeURIComponent(`EveryTab: ${tab.host}`)}`;

@@ -1,11 +1,10 @@
-// Owns which sites the visitor has found and opened, and how often something was shared, in this
-// browser tab. Invariants: a site counts once, also after a reload; the stored data has a limit.
-// Does not depend on the DOM, or on how a site is found or shared.
+// This module counts the sites that the visitor has found and opened in this browser tab. A site
+// counts once, also after a reload.
 
 import { readVisit, writeVisit } from "./visit-storage.js";
 
 const KEY = "visit";
-/** Maximum hostnames per list, about 30 KB in total. Further sites are not counted. */
+/** About 30 KB in total. Further sites are not counted. */
 const MAX_SITES = 500;
 
 /** Returns the hosts that were found and opened, and how often something was shared. */
@@ -17,17 +16,17 @@ export function visitCounts() {
   return { found: hosts("found"), opened: hosts("opened"), shared: isCount ? stored.shared : 0 };
 }
 
-/** Counts a site that the visitor found by a search, the map or a link. */
+/** A site is found by a search, the map or a link. */
 export function countFound(host) {
   countSite("found", host);
 }
 
-/** Counts a site that the visitor opened. */
+/** Counts a site. */
 export function countOpened(host) {
   countSite("opened", host);
 }
 
-/** Counts that the visitor shared something. */
+/** Counts one use of Share. */
 export function countShared() {
   const counts = visitCounts();
   writeVisit(KEY, { ...counts, shared: counts.shared + 1 });

@@ -1,10 +1,8 @@
-// Owns the session's storage, which lasts as long as this browser tab. Invariant: if the browser
-// refuses storage, nothing is stored, and no error is thrown. js/page-skin.js, which is not a
-// module, reads two values directly. Does not depend on what is stored.
+// This module stores values for as long as this browser tab lasts. If the browser refuses storage,
+// nothing is stored, and no error is thrown. js/page-skin.js reads two values directly.
 
 /** Implements the Storage methods that we use. */
 export const visitStorage = {
-  /** Returns the stored text, or null. */
   getItem(key) {
     try {
       return sessionStorage.getItem(key);
@@ -13,7 +11,6 @@ export const visitStorage = {
     }
   },
 
-  /** Stores a string. */
   setItem(key, text) {
     try {
       sessionStorage.setItem(key, text);
@@ -23,7 +20,7 @@ export const visitStorage = {
   },
 };
 
-/** Returns the stored JSON value; null if it is missing or cannot be parsed. */
+/** Returns null if the value is missing or cannot be parsed. */
 export function readVisit(key) {
   try {
     return JSON.parse(visitStorage.getItem(key));

@@ -1,6 +1,5 @@
-// Owns the summary of a visit: how many tabs the visitor closed and saw, the websites found and
-// opened, how far down the wall. It can be shared with the wall's address, and saved as a picture.
-// Does not depend on who counts.
+// This module shows the summary of a visit, which can be shared with the wall's address, and saved
+// as a picture.
 
 import { textElement } from "./elements.js";
 import { depthText, seenText } from "./seen-tabs.js";
@@ -8,14 +7,13 @@ import { ShareDialog } from "./share-dialog.js";
 import { VISIT } from "./strings.js";
 import { visitCounts } from "./visit-counts.js";
 
-/** The ShareDialog, or null before the first summary. */
 let dialog = null;
 
 /**
- * Shows the summary. `hosts` is the number of all tabs, 0 if it is unknown; `closed` of them are
- * closed; `seen` is the SeenTabs, or null if the visitor switched the count off; `depthPx` is how
- * far down the view is; `icons` are some tabs' icons; `url` is the wall's address. `returnTo` gets
- * the focus at the end if the element that had it is gone.
+ * `hosts` is the number of all tabs, 0 if it is unknown; `closed` of them are closed; `seen` is the
+ * SeenTabs, or null if the visitor switched the count off; `depthPx` is how far down the view is;
+ * `url` is the wall's address. `returnTo` gets the focus at the end if the element that had it is
+ * gone.
  */
 export function showVisit({ hosts, closed, seen, depthPx, icons, url, returnTo }) {
   dialog ??= new ShareDialog("visit-summary");
@@ -52,17 +50,14 @@ export function showVisit({ hosts, closed, seen, depthPx, icons, url, returnTo }
         ({ text: fact, sizes: [26, 24, 22], gapPx: at === 0 ? 16 : 0, isSoft: true })),
     ],
   };
-  dialog.show([mosaicOf(icons), words], {
-    what: { title: VISIT.page, text, url },
-    picture: { name: "everytab-visit.png", content },
-    returnTo,
-  });
+  dialog.what = { title: VISIT.page, text, url };
+  dialog.picture = { name: "everytab-visit.png", content };
+  dialog.show([mosaicOf(icons), words], returnTo);
 }
 
 /**
- * Returns the most important number: the tabs that were closed, else those that were seen, else
- * all tabs. `parts` are the text before it, the number, the text after it; `rest` is a sentence, or
- * "".
+ * The most important number is that of closed tabs, else of seen ones, else of all. `parts` are the
+ * text before it, the number, the text after it; `rest` is a sentence, or "".
  */
 function headlineOf(hosts, closed, seen) {
   const done = closed > 0 ? closed : seen;
@@ -71,7 +66,7 @@ function headlineOf(hosts, closed, seen) {
   return { parts: closed > 0 ? VISIT.closed(closed) : VISIT.seen(seen), rest };
 }
 
-/** Returns the other numbers in words, without those that are 0 or unknown. */
+/** Omits numbers that are 0 or unknown. */
 function factsOf(hosts, closed, seen, depthPx) {
   const { found, opened } = visitCounts();
   return [
@@ -82,7 +77,6 @@ function factsOf(hosts, closed, seen, depthPx) {
   ].filter(Boolean);
 }
 
-/** Returns the box with some tabs' icons. */
 function mosaicOf(icons) {
   const box = document.createElement("div");
   box.className = "card-portrait mosaic";

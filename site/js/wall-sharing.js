@@ -1,8 +1,7 @@
-// Owns sharing on the wall: the open site, the found site, a group, the wall itself with a summary
-// of the visit. Loaded on demand. Does not depend on how a card looks, or on how something is
-// shared.
+// This module shares the wall and its parts. It is loaded on demand.
 
 import { writeAddress } from "./address.js";
+import { loadFirstTab } from "./first-tab.js";
 import { shownHost } from "./host-name.js";
 import { newShareBar, openSiteCard, openVisit, shareNow } from "./open-card.js";
 import { withoutWww } from "./search-keys.js";
@@ -11,7 +10,6 @@ import { partOfTab } from "./stream.js";
 import { SHARE, SITE_CARD } from "./strings.js";
 import { tabNumber } from "./tab-number.js";
 
-/** The summary shows at most this many icons. */
 const MAX_ICONS = 25;
 
 /** Shares the wall and its parts. */
@@ -19,15 +17,11 @@ export class WallSharing {
   #page;
   #closedTabs;
   #seenTabs;
-  /** The ShareBar, or null until it is loaded. */
   #bar = null;
   /** The tab that the bar is about, its wall, and the tab that was open when the bar appeared. */
   #subject = { index: -1, shown: null, opened: -1 };
 
-  /**
-   * `page` is main.js's object; `closedTabs()` returns how many tabs are closed, `seenTabs()` the
-   * SeenTabs or null.
-   */
+  /** `seenTabs()` returns the SeenTabs or null. */
   constructor(page, { closedTabs, seenTabs }) {
     this.#page = page;
     this.#closedTabs = closedTabs;
@@ -46,28 +40,30 @@ export class WallSharing {
     if (!isSame || !wall.rowOf(index)) this.#hide();
   }
 
-  /** Offers the card of the tab `index` that was found on the wall `shown`. */
   async found(index, shown) {
     const { manifest } = this.#page;
     if (shown !== this.#page.shown) return;
     const place = await this.#placeOf(index);
     if (!place || shown !== this.#page.shown) return;
     const { tabs, bundle, slot } = place;
-    const number = tabNumber(manifest, { bundle, index: slot, count: tabs.length });
+    const scene = { manifest, bundle, index: slot, count: tabs.length };
     const name = shownHost(withoutWww(tabs[slot].host));
-    const words = number ? SITE_CARD.sentence(name, number, manifest.hosts) : name;
-    await this.#offer(index, words, SITE_CARD.open, () => void this.showCard(index));
+    const wordsOf = (number) => (number ? SITE_CARD.sentence(name, number, manifest.hosts) : name);
+    const number = tabNumber(manifest, scene);
+    await this.#offer(index, wordsOf(number), SITE_CARD.open, () => void this.showCard(index));
+    const first = number?.isExact === false ? await loadFirstTab(scene) : null;
+    const isOffered = this.#subject.index === index && this.#subject.shown === shown;
+    if (first !== null && isOffered) this.#bar.say(wordsOf(tabNumber(manifest, scene, first)));
   }
 
-  /** Offers to share the group of tabs `members`, which have this top-level `domain`. */
+  /** The group's tabs `members` have this top-level `domain`. */
   async group(domain, members) {
     const [first] = members;
     const { number } = this.#partOf(first);
     const words = SHARE.group(domain, members.length);
-    await this.#offer(first, words, SHARE.share, async () => {
-      const said = await shareNow({ title: words, text: words, url: groupAddress(number) });
-      if (said) this.#bar.say(said);
-    });
+    const what = { title: words, text: words, url: groupAddress(number) };
+    const say = (said) => this.#bar.say(said || words);
+    await this.#offer(first, words, SHARE.share, () => void shareNow(what, say));
   }
 
   async #offer(index, words, label, onPress) {
@@ -84,7 +80,6 @@ export class WallSharing {
     this.#bar.hide();
   }
 
-  /** Shows the card of the site in tab `index`. */
   async showCard(index) {
     const { manifest, wall, notify } = this.#page;
     const place = await this.#placeOf(index);
@@ -97,7 +92,6 @@ export class WallSharing {
     await openSiteCard(scene, notify);
   }
 
-  /** Shows the summary of the visit, with which the wall can be shared. */
   async showVisit() {
     const { manifest, wall, stream, view, notify } = this.#page;
     const hosts = Math.max(manifest.hosts, stream.ended ? stream.total : 0);
@@ -114,7 +108,6 @@ export class WallSharing {
     }, notify);
   }
 
-  /** Returns the address of this wall at the place in view. */
   #wallAddress() {
     const { seed, tab, site } = this.#page.address;
     const hash = writeAddress({ seed, tab, site, open: false, skin: "" });
@@ -132,7 +125,7 @@ export class WallSharing {
     return parts[partOfTab(parts, index)];
   }
 
-  /** Resolves to the tab's {bundle, slot, tabs}; null if its bundle cannot be loaded. */
+  /** Resolves to {bundle, slot, tabs}; null if the bundle cannot be loaded. */
   async #placeOf(index) {
     const { stream } = this.#page;
     if (index < 0 || index >= stream.total) return null;

@@ -1,5 +1,4 @@
-// Accessibility in a real browser: the rules of axe and html-validate, names and descriptions,
-// contrast. Skipped with a message if a required program is not installed.
+// Accessibility in a real browser: the rules of axe and html-validate, descriptions, contrast.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -18,7 +17,6 @@ const withoutPackages = existsSync(AXE) ? false : `no ${AXE}; scripts/install/te
 const SKINS = ["chrome", "edge", "firefox", "safari"];
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const CALM = { "prefers-reduced-motion": "reduce" };
-/** Window size, colour scheme and further media features for the visits that axe checks. */
 const VIEWS = [
   [[360, 780], "dark", {}],
   [[1440, 900], "light", {}],
@@ -38,7 +36,6 @@ const setTyped = (text) => `(() => {
 })()`;
 const pressKey = (key) => `document.activeElement.dispatchEvent(
   new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: true }))`;
-/** The wall's states, one after another: name, how to get there, the expected condition. */
 const STATES = [
   ["wall", "", FILLED],
   ...SKINS.map((skin) => [skin, setSkin(skin), FILLED]),
@@ -73,11 +70,10 @@ const STATES = [
     "document.querySelector('.wall.all-closed')"],
 ];
 
-/** Rows like the first ones, which no state changes: axe spends most time on them. */
+/** Axe spends most time on these rows, which no state changes. */
 const LATER_ROWS = ".row:nth-child(n + 5)" +
   ":not(.has-group, :has(.has-group, .found, .opened, :focus))";
 
-/** Returns short descriptions of the faults that axe finds outside the excluded elements. */
 async function faultsIn(page, leftOut = []) {
   const run = `axe.run({ exclude: ${JSON.stringify(leftOut)} },
     { iframes: false, runOnly: ${JSON.stringify(TAGS)} })
@@ -106,7 +102,6 @@ describe("the page for everyone", { skip: program ? false : "no chromium is inst
         for (const [state, act, isThere] of path === "" ? STATES : []) {
           await page.evaluate(act);
           await page.until(state, isThere);
-          // In the first state all rows are checked.
           const leftOut = state === STATES[0][0] ? [] : [LATER_ROWS];
           assert.deepEqual(await faultsIn(page, leftOut), [], state);
         }
@@ -138,7 +133,6 @@ describe("the page for everyone", { skip: program ? false : "no chromium is inst
     await page.until("descriptions", described);
     await scrollBy(page, 3_000);
     await page.until("descriptions of other tabs", described);
-    // An element that gets the focus right after a scroll is described immediately.
     const atOnce = await page.evaluate(`(async () => {
       window.scrollBy(0, 3000);
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
@@ -170,7 +164,6 @@ describe("the page for everyone", { skip: program ? false : "no chromium is inst
   });
 });
 
-/** Returns the minimum contrast (WCAG 2) between tabs' marks and their background. */
 const LEAST_CONTRAST = `(() => {
   const linear = (part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
   const light = (colour) => {

@@ -1,6 +1,6 @@
-// Compares the page with a plain rendering (plain.js), in the same browser, over the same sample
-// site, in alternation: node bench.mjs [everytab|plain]. Main-thread times are this thread's CPU.
-// Numbers go to stdout: one object per run, and at the end the medians over ROUNDS (3) runs each.
+// Compares the page with a plain rendering (plain.js) in the same browser: node bench.mjs
+// [everytab|plain]. Main-thread times are this thread's CPU. Prints an object per run, and at the
+// end the medians over ROUNDS (3) runs.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -33,7 +33,6 @@ const WATCH = `
     } else requestAnimationFrame(look);
   };
   requestAnimationFrame(look);`;
-// Scrolls steadily for a number of frames and returns their durations.
 const SCROLL = (frames) => `new Promise((done) => {
   const lengths = [];
   let last = performance.now();
@@ -74,7 +73,6 @@ function serve(name, tls) {
   });
 }
 
-/** Measures loading through Fast 4G until the first tabs are painted, and some seconds more. */
 async function measureLoad(page, url) {
   await page.call("Performance.enable", { timeDomain: "threadTicks" });
   await page.call("Page.addScriptToEvaluateOnNewDocument", { source: WATCH });
@@ -99,7 +97,7 @@ async function measureLoad(page, url) {
   };
 }
 
-/** The frames that the view needs to pass 50 bundles with 120 tabs, ten per row. */
+/** The view needs these frames to pass 50 bundles with 120 tabs, ten per row. */
 async function measureScroll(page) {
   const frames = Math.ceil((50 * 12 * 46) / STEP_PX);
   const before = await metrics(page);

@@ -1,5 +1,4 @@
-// The page in a real browser, headless Chromium, over a generated site. Skipped with a
-// message if no Chromium is installed.
+// The page in a real browser, headless Chromium.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
@@ -47,7 +46,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
     assert.deepEqual([seen.icons + seen.bare, seen.titled], [seen.tabs, seen.tabs]);
     assert.equal(seen.bad, 0);
     assert.equal(seen.iconPx, 16);
-    assert.equal(seen.count, "6,000 tabs");
+    assert.equal(seen.count, "6,000 so far");
     assert.ok(seen.wide <= 0, "the page scrolls sideways");
     assert.deepEqual(page.troubles, []);
   });
@@ -247,8 +246,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
       await page.key("Tab");
       stops.push(await page.evaluate("document.activeElement.id"));
     }
-    // The pages, the "+", and the next element, which depends on the skin: the tabs or a button in
-    // the bar above them.
+    // The next element depends on the skin: the tabs or a button in the bar above them.
     const named = ["map-link", "", "", "", "", "shuffle", "find", "dive", "motion", "skin"];
     assert.deepEqual(stops.slice(0, named.length), named);
     assert.equal(await page.evaluate(focused), 0);
@@ -420,7 +418,7 @@ describe("the page in a browser", { skip, concurrency: false }, () => {
       document.querySelector('#message').textContent.includes('have moved'))`);
     await page.evaluate("document.querySelector('#retry').click()");
     await page.until("the new scan", `
-      /^77 tabs/.test(document.querySelector('#facts').textContent) &&
+      /^77 so far/.test(document.querySelector('#facts').textContent) &&
       ${PAINTED}`);
   });
 

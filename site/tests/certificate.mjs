@@ -1,11 +1,11 @@
-// Owns a self-signed certificate for servers on loopback, made by openssl.
+// Makes a self-signed certificate for servers on loopback.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Makes {key, cert}. With TLS browsers use HTTP/2, as with a CDN, and can frame pages. */
+/** With TLS browsers use HTTP/2, as with a CDN, and can frame pages. */
 export function makeCertificate() {
   const folder = mkdtempSync(join(tmpdir(), "everytab-certificate-"));
   const file = (name) => join(folder, name);

@@ -1,7 +1,5 @@
-// Owns a headless Chromium: starts it, speaks the DevTools protocol with it over a pipe, stops it.
-// Invariants: this has no dependency and opens no port; the browser resolves only loopback names
-// and sends requests only to loopback; its profile is a temporary directory that is deleted at the
-// end.
+// Starts a headless Chromium and speaks the DevTools protocol with it over a pipe, so that no port
+// is open. The browser resolves only loopback names. Its profile is deleted at the end.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -11,7 +9,6 @@ import { PATIENCE_MS, until } from "./patience.mjs";
 
 /** Debian's headless shell is Chromium without windows, and takes half the CPU time. */
 const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
-/** The part of a page's state that failure messages show. */
 const SEEN = `JSON.stringify({
   url: location.href, scrolled: Math.round(scrollY), focus: document.activeElement?.id,
   tabs: document.querySelectorAll('.row .tab[href]').length,
@@ -32,7 +29,6 @@ export function findChromium() {
 }
 
 export class Chromium {
-  /** `options` are the last ones on the command line, so that they override others. */
   constructor(program, options = []) {
     this.profile = mkdtempSync(join(tmpdir(), "everytab-chromium-"));
     this.child = spawn(program, [
@@ -67,7 +63,6 @@ export class Chromium {
     this.child.stdio[3].on("error", () => {});
   }
 
-  /** Sends one command, and resolves to its result. */
   call(method, params = {}, sessionId = undefined) {
     const id = this.nextId;
     this.nextId += 1;
@@ -82,7 +77,6 @@ export class Chromium {
     return answer;
   }
 
-  /** Opens an empty page with the given size; `media` emulates CSS features, `phone` a phone. */
   async page({ width = 1280, height = 800, media = {}, phone = false, scale = 1 } = {}) {
     // Only one tab per window is visible, and other tabs draw no frames.
     const { targetId } = await this.call("Target.createTarget", {
@@ -164,8 +158,8 @@ export class Page {
   }
 
   /**
-   * Reloads the page by `start`, and resolves when the new document has replaced the old one.
-   * Otherwise an expression may be evaluated in the old document, just before this disappears.
+   * Resolves when the new document has replaced the old one. Otherwise an expression may be
+   * evaluated in the old document, just before this disappears.
    */
   async reload(start = () => this.call("Page.reload")) {
     let isReplaced = false;
@@ -174,7 +168,6 @@ export class Page {
     await until("the reloaded document", () => isReplaced);
   }
 
-  /** Returns the value of a JavaScript expression in the page, with promises awaited. */
   async evaluate(expression) {
     const { result, exceptionDetails } = await this.call("Runtime.evaluate", {
       expression,
@@ -185,12 +178,11 @@ export class Page {
     return result.value;
   }
 
-  /** Goes back in the history. The call returns first, because leaving a document would end it. */
+  /** The call returns first, because leaving a document would end it. */
   async back() {
     await this.evaluate("setTimeout(() => history.back())");
   }
 
-  /** Waits until the expression is true, and resolves to its value; `name` is for the error. */
   until(name, expression) {
     return until(name, () => this.evaluate(expression).catch(() => false), async () =>
       `; the page has ${await this.evaluate(SEEN).catch((error) => error.message)}`);

@@ -1,5 +1,4 @@
-// Closing all tabs while a site is open, in a real browser: which parts remain open. Skipped with a
-// message if Chromium is not installed.
+// Closing all tabs while a site is open, in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -16,7 +15,6 @@ const QUESTION = "document.querySelector('dialog[open]')";
 describe("closing all tabs while a site is open", { skip, concurrency: false }, () => {
   const visits = visitsOfSuite(program);
 
-  /** Visits the wall, closes a tab, opens a site; then the bar is there. */
   const visit = async (media = {}) => {
     const { page } = await visits.visit(sampleSite({ bundles: 40 }), { view: { media } });
     await page.evaluate("document.querySelector('.row .tab[tabindex=\"0\"]').focus()");
@@ -33,7 +31,7 @@ describe("closing all tabs while a site is open", { skip, concurrency: false }, 
     await page.evaluate("[...document.querySelectorAll('.closing-bar button')].at(-1).click()");
     await page.until("the question", QUESTION);
   };
-  /** Clicks at the left edge of the element's middle, where there is no button. */
+  /** At the left edge of the element's middle, where there is no button. */
   const clickAt = async (page, selector, byPx = 3) => {
     const at = await page.evaluate(`(() => {
       const box = document.querySelector('${selector}').getBoundingClientRect();

@@ -25,7 +25,7 @@ test("each wall has its closed tabs, in order, also after a reload", () => {
   assert.deepEqual([again.ofWall, again.count], [[3, 4], 3]);
 });
 
-// Each shuffled wall took one entry, even if nothing was closed on it.
+// A former version stored an entry for each shuffled wall.
 test("walls without closed tabs do not push out others", () => {
   const kept = storage();
   const closed = new ClosedTabs(kept);

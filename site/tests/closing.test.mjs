@@ -1,18 +1,16 @@
-// Closing tabs in a real browser: by the cross and by keys, reopening them, the state after a
-// reload and Back, and closing all. Skipped with a message if Chromium is not installed.
+// Closing and reopening tabs in a real browser.
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { findChromium } from "./chromium.mjs";
 import { until } from "./patience.mjs";
 import { sampleSite } from "./sample.mjs";
-import { clickOn, FILLED, scrollBy, visitsOfSuite } from "./visit.mjs";
+import { atRest, clickOn, FILLED, scrollBy, visitsOfSuite } from "./visit.mjs";
 
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
 const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
 const ROW = 4;
-/** Returns one row's visible tabs from left to right: their address and left edge. */
 const TABS = `[...document.querySelectorAll('.row')[${ROW}].querySelectorAll('.tab[href]')]
   .filter((tab) => !tab.hidden)
   .map((tab) => ({ href: tab.href, left: Math.round(tab.getBoundingClientRect().left) }))
@@ -20,13 +18,9 @@ const TABS = `[...document.querySelectorAll('.row')[${ROW}].querySelectorAll('.t
 const STOPPED = `document.querySelectorAll('.row')[${ROW}]
   .getAnimations({ subtree: true }).length === 0`;
 const BAR = "document.querySelector('.closing-bar:not([hidden]) p')?.textContent";
-/** The tabs in visible rows. */
 const SHOWN = `[...document.querySelectorAll('.row')]
   .filter((row) => row.getBoundingClientRect().top < innerHeight - 10)
   .flatMap((row) => [...row.querySelectorAll('.tab[href]:not([hidden])')]).map(String).sort()`;
-/**
- * Waits until these tabs are in view (the JSON from SHOWN). On failure it reports the visible ones.
- */
 const sameTabs = async (page, wanted) => {
   let shown = "";
   await until("the same tabs", async () => {
@@ -48,8 +42,8 @@ describe("closing tabs", { skip, concurrency: false }, () => {
     visits.visit(sampleSite({ bundles: 40 }), { view, until: FILLED, ...more });
   const tabs = (page) => page.evaluate(TABS);
   /**
-   * Hovers the cross of a tab near the middle of the row, which stops the row. If possible, three
-   * more tabs are between this tab and the "+", because the "+" moves with the tabs.
+   * Hovers the cross of a tab near the middle of the row. If possible, three more tabs are between
+   * this tab and the "+", because the "+" moves with the tabs.
    */
   const pointAtCross = async (page, side = "right") => {
     const y = await page.evaluate(
@@ -183,7 +177,7 @@ describe("closing tabs", { skip, concurrency: false }, () => {
     const host = new URL(href).hostname;
     await page.click(x, y);
     await page.until("its end", `${BAR}?.startsWith('You have closed 1.')`);
-    // Do this immediately, because the page writes its own address whenever it comes to rest.
+    // The page writes its own address whenever it comes to rest.
     await page.reload(() => page.evaluate(
       `history.replaceState(null, "", "#seed=7&site=${host}"); location.reload()`));
     await page.until("the tab", `document.querySelector('.tab.found')?.href ===
@@ -216,6 +210,8 @@ describe("closing tabs", { skip, concurrency: false }, () => {
 
   test("a whole row can be closed, and brought back", async () => {
     const { page } = await visit(PHONE);
+    // Rows are sorted in the document once nothing is painted.
+    await atRest(page, "[...document.querySelectorAll('.row')].map((row) => row.style.transform)");
     const before = await tabs(page);
     for (let number = 1; number <= before.length; number += 1) {
       await page.evaluate(`(() => {
@@ -237,7 +233,6 @@ describe("closing tabs", { skip, concurrency: false }, () => {
     assert.deepEqual(page.troubles, []);
   });
 
-  /** Closes the tab that the Tab key leads to. */
   const closeByKey = async (page) => {
     await page.evaluate("document.querySelector('.row .tab[tabindex=\"0\"]').focus()");
     await page.key("Delete");
@@ -273,7 +268,6 @@ describe("closing tabs", { skip, concurrency: false }, () => {
   test("when a whole row is closed by keys, the Tab key still leads to a tab", async () => {
     const { page } = await visit(PHONE);
     const stop = "document.querySelectorAll('.row .tab[tabindex=\"0\"]:not([hidden])').length";
-    // The tab stop is in the middle of the painted rows unless the focus was elsewhere.
     const left = () => page.evaluate(`(() => {
       const top = (row) => row.getBoundingClientRect().top;
       window.middle ??= [...document.querySelectorAll('.row:not([hidden])')]
@@ -312,7 +306,6 @@ describe("closing tabs", { skip, concurrency: false }, () => {
       await page.until("the empty wall", `${isEmpty} && document.querySelector('.no-tabs')
         .textContent.startsWith('All 4,799 tabs are closed.') &&
         getComputedStyle(document.querySelector('.row')).opacity === '0'`);
-      // Elements below the wall are hidden, so that no key can reach them.
       assert.deepEqual(await page.evaluate(`[...document.querySelectorAll('.foot')].map((foot) =>
         getComputedStyle(foot).visibility)`), ["hidden", "hidden"]);
       assert.equal(await page.evaluate("getComputedStyle(document.documentElement).overflowY"),

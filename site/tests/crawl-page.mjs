@@ -1,8 +1,7 @@
-// Tests the HTTP service's page in real browsers. `worker/tests/scan/crawl_page.rs` runs this after
-// it has started the service, a worker and a small internet: crawl-page.mjs SETTINGS, as JSON. A
-// line on stdout that starts with "please " requests an action from that test, and a line on stdin
-// confirms it. Invariants: a browser is behind a proxy on loopback, which counts requests and can
-// cut the service off; only its origin is requested. A missing browser is a failure if CI is true.
+// Tests the HTTP service's page. `worker/tests/scan/crawl_page.rs` runs crawl-page.mjs SETTINGS
+// (JSON) after it has started the service, a worker and a small internet. A line on stdout that
+// starts with "please " requests an action from that test, and a line on stdin confirms it. A
+// missing browser is a failure if CI is true.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
@@ -20,12 +19,9 @@ const NODE = process.env.EVERYTAB_NODE ??
 const AXE = `${NODE}/node_modules/axe-core/axe.min.js`;
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const UNKNOWN_KEY = `et_${"a".repeat(12)}_${"a".repeat(52)}`;
-/** If this is set, screenshots are stored there. */
 const SHOTS = process.env.EVERYTAB_PAGE_SHOTS;
-/** The window's colour scheme and size. */
 const LOOKS = [["light", 1280, 1000], ["dark", 390, 844],
   ...(SHOTS ? [["dark", 1280, 1000], ["light", 390, 844]] : [])];
-/** Maximum feed rows that the page keeps. */
 const MOST_ROWS = 200;
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -33,7 +29,7 @@ let lastAsked = Promise.resolve();
 
 const sleep = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
-/** Requests an action from the test that runs this program. Only one request may be pending. */
+/** Only one request may be pending. */
 function please(what) {
   lastAsked = lastAsked.then(() => {
     console.log(`please ${what}`);
@@ -42,7 +38,7 @@ function please(what) {
   return lastAsked;
 }
 
-/** A proxy in front of the service. `asked` contains the paths of its requests. */
+/** A proxy in front of the service, which counts requests and can cut the service off. */
 class Proxy {
   asked = [];
   #isCut = false;
@@ -98,13 +94,11 @@ const type = (id, value) => `(() => {
 })()`;
 const press = (id) => `document.getElementById('${id}').click()`;
 
-/** Types a key and submits the form with Enter. */
 async function show(page, aKey) {
   await page.evaluate(type("key", aKey));
   await page.enter();
 }
 
-/** Tests kinds of keys: no key, a malformed one, and one without crawls. */
 async function keys(page, look, { newKey }, { origin, asked }) {
   await page.open(`${origin}/`);
   await page.until("the form for a key", isShown("asking"));
@@ -128,7 +122,6 @@ async function keys(page, look, { newKey }, { origin, asked }) {
   assert.equal(await page.evaluate("sessionStorage.length"), 0);
 }
 
-/** Tests a crawl from the form to its end, with all buttons. */
 async function ownCrawl(page, look, { key }) {
   await show(page, key);
   await page.until("the key's crawls", "document.querySelectorAll('#crawls a').length > 1");
@@ -156,7 +149,6 @@ async function ownCrawl(page, look, { key }) {
   await look("ended");
 }
 
-/** Tests fetching one page through the form. */
 async function onePage(page) {
   await page.evaluate(type("one-url", seed));
   await page.enter();
@@ -166,7 +158,6 @@ async function onePage(page) {
   await page.until("a refusal", "document.getElementById('one-said').className === 'bad'");
 }
 
-/** Tests URLs and titles that try to be markup, a thousand at a time. */
 async function strangers(page, look, { strange, strangeName }) {
   await page.evaluate(`location.hash = '${strange}'`);
   await page.until("the strange crawl", `${text("crawl-title")} === '${strangeName}'`);
@@ -208,9 +199,6 @@ async function strangers(page, look, { strange, strangeName }) {
   assert.ok(most > 0 && most <= MOST_ROWS, `${most} rows in a frame`);
 }
 
-/**
- * Tests that the service becomes unreachable and returns, and that a reload keeps key and crawl.
- */
 async function away(page, { strange, strangeName }, proxy) {
   proxy.isCut = true;
   await page.until("that it is away", `${text("notice")}.startsWith('The service is away')`);
@@ -235,7 +223,6 @@ async function away(page, { strange, strangeName }, proxy) {
   await page.evaluate(press("forget"));
 }
 
-/** Tests a key with a low rate: the page waits as long as the service requests. */
 async function throttled(page, look, { slowKey }) {
   await page.evaluate(`(() => {
     window.sent = [];
@@ -262,7 +249,6 @@ async function throttled(page, look, { slowKey }) {
   await page.evaluate(press("forget"));
 }
 
-/** Tests that Tab reaches each control, in the page's order. */
 async function keyboard(page, { key }) {
   await show(page, key);
   await page.until("the page", isShown("shown"));
@@ -279,7 +265,6 @@ async function keyboard(page, { key }) {
     reached.join());
 }
 
-/** Tests a running crawl, with everything that the page shows about it. */
 async function longCrawl(page, look, { long }) {
   await page.evaluate(`location.hash = '${long}'`);
   await page.until("hosts that wait", "document.getElementById('hosts').rows.length > 2");
@@ -291,12 +276,10 @@ async function longCrawl(page, look, { long }) {
   await page.until("why", `/robots.txt asks|429|delay/.test(${text("hosts")})`);
   await page.until("reasons", "document.getElementById('reasons').rows.length > 0");
   await look("crawl");
-  // The parts must add up to the whole.
   const parts = ["captured", "failed", "refused", "left", "pending"].map(sum).join(" + ");
   assert.ok(await page.evaluate(`${parts} === ${sum("known")}`));
 }
 
-/** Checks a state: takes a screenshot and runs axe, on a wide and a small screen. */
 async function lookWith(page, name) {
   const axe = existsSync(AXE) ? readFileSync(AXE, "utf8") : null;
   if (axe) await page.evaluate(axe);
@@ -320,7 +303,6 @@ async function lookWith(page, name) {
   await page.resize(1280, 1000);
 }
 
-/** Tests the page in one browser; `look` is for checks that only one of them supports. */
 async function everything(page, look, visitor, proxy) {
   await keys(page, look, visitor, proxy);
   await ownCrawl(page, look, visitor);

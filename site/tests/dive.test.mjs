@@ -1,5 +1,4 @@
-// Diving to random sites in a real browser: by the button, history entries, and late tabs; the
-// space key scrolls. Skipped with a message if Chromium is not installed.
+// Diving to random sites in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,7 +17,6 @@ const SPACE = { key: " ", code: "Space", windowsVirtualKeyCode: 32 };
 describe("diving", { skip, concurrency: false }, () => {
   const visits = visitsOfSuite(program);
 
-  /** Waits for the site opened by a dive, other than `former`; returns its host. */
   const shown = async (page, former) => {
     await page.until("another site", `document.querySelector('#site').dataset.state === 'shown' &&
       !document.querySelector('#site').hidden && ${HOST} !== ${JSON.stringify(former)} &&

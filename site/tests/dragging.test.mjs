@@ -1,5 +1,4 @@
-// Rows that the visitor moves, in a real browser: by mouse, touch and wheel. Skipped with a message
-// if no Chromium is installed.
+// Rows that the visitor moves by mouse, touch and wheel, in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -14,14 +13,10 @@ const READY = `${FILLED} &&
   [...document.styleSheets].some((one) => one.href?.endsWith('/interaction.css'))`;
 const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
 const ROW = 5;
-/**
- * Returns true if this is another wall. Compares the whole seed, because a new wall's seed is the
- * current time.
- */
+/** This compares the whole seed, because a new wall's seed is the current time. */
 const ELSEWHERE = "!/^#seed=7(?:&|$)/.test(location.hash)";
 /** A tap that had no effect after this time was not recognized. */
 const LOST_TAP_MS = 10_000;
-/** The position of a tab in the row, and whether the row's tabs fill it without a gap. */
 const TRACK = `(() => {
   const row = document.querySelectorAll('.row')[${ROW}];
   const lefts = [...row.querySelectorAll('.tab:not([hidden])')]
@@ -30,7 +25,6 @@ const TRACK = `(() => {
   return {
     shift: new DOMMatrix(getComputedStyle(row.querySelector('.track')).transform).e,
     width,
-    // One "+" is between two tabs, or at an edge.
     full: lefts[0] <= 34.5 && lefts.at(-1) + width >= innerWidth - 54 &&
       lefts.slice(1).filter((left, i) => Math.abs(left - lefts[i] - width) > 0.6)
         .every((_, i, gaps) => gaps.length === 1) &&
@@ -49,7 +43,6 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
     const box = document.querySelectorAll('.row')[${ROW}].getBoundingClientRect();
     return { x: 600, y: box.top + box.height / 2 };
   })()`);
-  /** Returns how far the row has moved, in the direction with the shorter distance. */
   const moved = (from, to) => {
     const cycle = from.count * from.width + from.plus;
     const by = (((to.shift - from.shift) % cycle) + cycle) % cycle;
@@ -60,8 +53,8 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
   });
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   /**
-   * Presses, moves by `byPx` in ten steps, and releases. The events' timestamps contain a rest
-   * before the release, unless `isThrow`, and do not depend on when the events arrive.
+   * The events' timestamps contain a rest before the release, unless `isThrow`, and do not depend
+   * on when the events arrive.
    */
   const drag = async (page, { x, y }, byPx, isThrow = false) => {
     await page.pointAt(x, y);
@@ -78,7 +71,6 @@ describe("rows that are moved", { skip, concurrency: false }, () => {
     await mouse(page, "mouseReleased", x + byPx, y, at(isThrow ? 55 : 250));
     return { before, dragged };
   };
-  /** Moves a finger from the point by `byX` and `byY` pixels. */
   const swipe = async (page, at, byX, byY) => {
     const touch = (type, touchPoints) =>
       page.call("Input.dispatchTouchEvent", { type, touchPoints });

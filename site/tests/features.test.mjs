@@ -1,6 +1,4 @@
-// The pages in browsers that lack something, in a real browser: without JavaScript nothing is shown
-// that needs it, and without light-dark() everything has the light colours. Skipped with a message
-// if no Chromium is installed.
+// The pages in browsers without JavaScript or light-dark().
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -14,11 +12,13 @@ import { PAGES, visitsOfSuite } from "./visit.mjs";
 const program = findChromium();
 const SITE = fileURLToPath(new URL("../", import.meta.url));
 const READY = "document.readyState === 'complete'";
-/** Serves style sheets with a function that no browser knows in place of light-dark(). */
-const withoutLightDark = (path) => (/^css\/[a-z-]+\.css$/.test(path)
-  ? { status: 200, body: readFileSync(SITE + path, "utf8").replaceAll("light-dark(", "no-such(") }
-  : null);
-/** Colours as numbers, and the contrast of two (WCAG 2). */
+/** `no-such()` is unknown to every browser. The HTTP service's page is `crawl.html`. */
+const withoutLightDark = (path) => {
+  const file = path === "crawl.html" ? "crawl/index.html" : path.replace(/^page\//, "crawl/");
+  if (file === path && !/^css\/[a-z-]+\.css$/.test(path)) return null;
+  const body = readFileSync(SITE + file, "utf8");
+  return { status: 200, body: body.replaceAll("light-dark(", "no-such(") };
+};
 const CONTRAST = `
   const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const linear = (part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4);
@@ -30,7 +30,6 @@ const CONTRAST = `
     const [dark, bright] = [light(one), light(two)].sort((a, b) => a - b);
     return (bright + 0.05) / (dark + 0.05);
   };`;
-/** Elements among these whose text cannot be read on their own background. */
 const unreadable = (selectors) => `(() => {
   ${CONTRAST}
   return ${JSON.stringify(selectors)}.filter((selector) => {
@@ -46,9 +45,11 @@ describe("browsers that lack something", {
   const visits = visitsOfSuite(program);
 
   test("without JavaScript a page says so once, and shows nothing that needs it", async () => {
-    for (const path of Object.keys(PAGES)) {
+    const phone = { width: 390, height: 844, phone: true };
+    const seen = Object.keys(PAGES).flatMap((path) => [{}, phone].map((view) => ({ path, view })));
+    for (const { path, view } of seen) {
       const { page } = await visits.visit(withMap(sampleSite({ bundles: 20 })), {
-        path, until: READY,
+        path, view, until: READY,
         prepare: (one) => one.call("Emulation.setScriptExecutionDisabled", { value: true }),
       });
       const { words, controls, links } = await page.evaluate(`({
@@ -58,7 +59,7 @@ describe("browsers that lack something", {
         links: [...document.querySelectorAll('nav a')]
           .filter((one) => one.checkVisibility()).length,
       })`);
-      assert.doesNotMatch(words, /Opening|Loading|Try again/, path);
+      assert.doesNotMatch(words, /Opening|Loading|Try again|Zoom in until you can|Drag to/, path);
       assert.deepEqual(controls, [], path);
       assert.ok(links >= 4, path);
       const needed = ["", "map.html", "stats.html"].includes(path) ? 1 : 0;
@@ -92,6 +93,11 @@ describe("browsers that lack something", {
         const { page: other } = await visit(path);
         assert.deepEqual(await other.evaluate(unreadable(["body"])), [], path);
       }
+      const { page: crawl } = await visits.visit(sample,
+        { view, path: "crawl.html", until: READY, replace: withoutLightDark });
+      await crawl.evaluate("document.querySelector('#notice').className = 'bad'");
+      assert.deepEqual(await crawl.evaluate(unreadable(
+        ["body", "section", ".toolbar", "button.main", "#notice"])), []);
     });
   }
 });

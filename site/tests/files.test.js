@@ -1,4 +1,4 @@
-// Checks the page's files without a browser: sizes, imports, references, heads, policy.
+// Checks the page's files without a browser.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -11,7 +11,6 @@ const SITE = fileURLToPath(new URL("../", import.meta.url));
 const read = (path) => readFileSync(SITE + path, "utf8");
 const HTML = read("index.html");
 const PAGES = ["index.html", "map.html", "stats.html", "about.html", "bot.html", "404.html"];
-/** Modules that may touch the document; all others run anywhere. */
 const DOM_MODULES = [
   "address.js", "card-picture.js", "card-style.js", "charts.js", "close-all.js", "closing-bar.js",
   "closing.js", "copy.js", "descriptions.js", "dive.js", "dragging.js", "elements.js",
@@ -111,7 +110,6 @@ test("the policy forbids everything but our own files and https frames, on every
   }
 });
 
-/** Returns the tags in a page's head in order, without those that describe only this page. */
 function commonHead(page) {
   const head = /<head>([^]*)<\/head>/.exec(read(page))[1];
   const own = [
@@ -141,7 +139,6 @@ test("the heads of all pages agree but for what each page says of itself", () =>
       'media="print, (forced-colors: active), (prefers-contrast: more)">',
   ];
   for (const [i, head] of others.entries()) {
-    // The map has a separate style.
     const expected = PAGES[i + 1] === "map.html"
       ? styles.map((style) => style.replace("pages", "map")) : styles;
     assert.deepEqual(head, [...first, ...expected], PAGES[i + 1]);

@@ -1,6 +1,5 @@
-// Owns a headless Firefox: starts it, speaks WebDriver BiDi with it on loopback, stops it.
-// Invariants: this has no dependency; its profile is a temporary directory that is deleted at the
-// end.
+// Starts a headless Firefox and speaks WebDriver BiDi with it on loopback. Its profile is deleted
+// at the end.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -22,10 +21,7 @@ export function findFirefox() {
   return null;
 }
 
-/**
- * Starts the browser and a session in a window with the given size, with these preferences. A
- * headless window is active, so that pages in it get focus events, only if `isActive`.
- */
+/** A headless window is active, so that pages in it get focus events, only if `isActive`. */
 export async function openFirefox(
   program, { width = 1280, height = 800, preferences = {}, isActive = false } = {},
 ) {
@@ -33,7 +29,6 @@ export async function openFirefox(
   writeFileSync(join(profile, "user.js"), Object.entries(preferences)
     .map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`)
     .join(""));
-  // With port 0 the browser chooses a free one and writes it into its profile.
   const child = spawn(program, [
     "--headless", "--remote-debugging-port", "0", "--no-remote", "--profile", profile,
     `--width=${width}`, `--height=${height}`,
@@ -50,7 +45,6 @@ export async function openFirefox(
 }
 
 class Firefox {
-  /** Errors from scripts and the console since the last page was opened. */
   troubles = [];
 
   constructor(child, profile, gone) {
@@ -73,7 +67,6 @@ class Firefox {
         return null;
       }
     }, () => `: ${failure.message}`);
-    // Sites in frames have a certificate that the tests have made.
     const capabilities = { alwaysMatch: { acceptInsecureCerts: true } };
     await this.call("session.new", { capabilities });
     // The first window of a headless Firefox never becomes active.
@@ -85,7 +78,6 @@ class Firefox {
     await this.call("session.subscribe", { events: ["log.entryAdded"] });
   }
 
-  /** Sends one command, and resolves to its result. */
   call(method, params) {
     const id = this.nextId;
     this.nextId += 1;
@@ -100,7 +92,6 @@ class Firefox {
     return this.call("browsingContext.navigate", { context: this.context, url, wait: "complete" });
   }
 
-  /** Returns the value of a JavaScript expression in the page, if JSON can represent it. */
   async evaluate(expression) {
     const { result, exceptionDetails } = await this.call("script.evaluate", {
       expression: `Promise.resolve(${expression}).then((value) => JSON.stringify(value))`,
@@ -111,15 +102,13 @@ class Firefox {
     return result.type === "string" ? JSON.parse(result.value) : undefined;
   }
 
-  /** Waits until the expression is true, and resolves to its value. */
   until(name, expression) {
     return until(name, () => this.evaluate(expression).catch(() => false));
   }
 
   /**
-   * Goes "back" or "forward" in the history, at most `attempts` times, and waits until the
-   * expression is true. Firefox drops a step that arrives before its parent process has recorded
-   * the last one, and no script can see this.
+   * Firefox drops a step that arrives before its parent process has recorded the last one, and no
+   * script can see this.
    */
   async step(direction, expression, attempts = 10) {
     for (let attempt = 1; attempt <= attempts; attempt += 1) {
@@ -134,7 +123,6 @@ class Firefox {
     throw new Error(`never came: the step ${direction}`);
   }
 
-  /** Moves the mouse to each point by real input, and presses it at the first point if `isDrag`. */
   async point(points, isDrag = false) {
     const move = ({ x, y }) => ({
       type: "pointerMove", x: Math.round(x), y: Math.round(y), duration: 20,
@@ -146,12 +134,10 @@ class Firefox {
     await this.#act({ type: "pointer", id: "mouse", actions });
   }
 
-  /** Clicks there, by real input. */
   click(x, y) {
     return this.point([{ x, y }], true);
   }
 
-  /** Presses and releases a key, by its character (WebDriver's table for others), by real input. */
   key(value) {
     const actions = [{ type: "keyDown", value }, { type: "keyUp", value }];
     return this.#act({ type: "key", id: "keyboard", actions });

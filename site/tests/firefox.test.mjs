@@ -1,5 +1,4 @@
-// The page in Firefox: the most important checks from the Chromium tests. Skipped with a message if
-// Firefox is not installed.
+// The page in Firefox: the most important checks.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -58,10 +57,9 @@ describe("the page in Firefox", { skip: program ? false : "no firefox is install
     await firefox.evaluate("document.querySelector('#found li').click()");
     await firefox.until("the tab, lit up", `document.querySelector('.row .tab.found')
       ?.href.includes('amber-b')`);
-    // This tab's site is opened, too, if it can be framed.
     const wall = "!/&open/.test(location.hash) && document.querySelectorAll('iframe').length === 0";
     // If a visitor closes a site as soon as it appears, Firefox may refuse the step back, and the
-    // step forward after it (see `step`). In this case the visitor opens and closes another one.
+    // step forward after it (see `step`).
     const isOpen = "document.querySelectorAll('iframe').length === 1";
     let refused;
     for (let attempt = 1; attempt <= 5; attempt += 1) {
@@ -262,7 +260,6 @@ describe("the page in Firefox", { skip: program ? false : "no firefox is install
         document.querySelector('${host}').textContent === '${new URL(url).hostname}'`);
       await firefox.until("the list", "document.querySelectorAll('#tabs button').length > 50");
       await firefox.until("the address", "location.hash.startsWith('#site=')");
-      // The whole map has far more colours in this part than a few large icons.
       await firefox.until("large icons", `${colours} > 5 && ${colours} < 200`);
       await firefox.evaluate("document.querySelector('#all').click()");
       await firefox.until("all", "document.querySelector('#seen').textContent.startsWith('All')");

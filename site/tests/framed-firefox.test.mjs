@@ -1,5 +1,4 @@
-// Sites in frames that take the focus by a script, in Firefox with a real HTTPS server. Skipped
-// with a message if Firefox is not installed.
+// Sites in frames that take the focus by a script, in Firefox.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -10,7 +9,6 @@ import { sampleSite } from "./sample.mjs";
 import { serveSample } from "./server.mjs";
 
 const program = findFirefox();
-/** Takes the focus on loading, and every 50 ms. */
 const GRASPING = "grasping.example";
 /** Escape in WebDriver's table of keys. */
 const ESCAPE = "\uE00C";
@@ -46,7 +44,6 @@ describe("a site that takes the focus, in Firefox", {
 
   const reported = (what) =>
     until(what, () => sites.reports.includes(what), () => `: ${sites.reports}`);
-  /** Opens the site by a real click. */
   const open = async () => {
     sites.reports.length = 0;
     await firefox.open(`${server.url}?${Math.random()}#seed=7`);
@@ -66,7 +63,7 @@ describe("a site that takes the focus, in Firefox", {
   // tests press in one.
   test("it does not keep the keyboard: Escape closes it", async () => {
     await open();
-    // The pointer may rest over the frame. As long as it does, the frame can take the focus.
+    // As long as the pointer rests over the frame, the frame can take the focus.
     await firefox.point([{ x: 10, y: 10 }]);
     await firefox.until("the focus on Close", ON_CLOSE);
     await firefox.key(ESCAPE);

@@ -1,6 +1,4 @@
-// Owns an HTTPS server on loopback for websites in frames: pages that use their own font, module
-// and requests, and have links. Pages report which parts worked, and this module keeps their
-// reports.
+// An HTTPS server on loopback for websites in frames. Its pages report which of their parts worked.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:https";
@@ -34,12 +32,11 @@ setInterval(grasp, 50);
 addEventListener("keydown", (event) => event.preventDefault(), true);
 addEventListener("pointerdown", () => report("pressed"));
 </script>`;
-/** Leads elsewhere before it has loaded. */
 const LEADING = `<!doctype html><title>Leading</title><script>
 location.replace("https://elsewhere.example/")</script>`;
 const ELSEWHERE = "<!doctype html><title>Elsewhere</title><p>Another site";
 
-/** Serves the sites; resolves to {port, reports, close}. */
+/** Resolves to {port, reports, close}. */
 export async function serveFramedSites() {
   const reports = [];
   const answers = {
@@ -71,7 +68,6 @@ export async function serveFramedSites() {
   };
 }
 
-/** Returns the first installed font. Any font is fine. */
 function anyFont() {
   const file = readdirSync(FONTS, { recursive: true }).find((name) => /\.(?:ttf|otf)$/.test(name));
   if (!file) throw new Error(`no font in ${FONTS}; install fonts-dejavu-core`);

@@ -1,5 +1,4 @@
-// Sites in frames, in a real browser with a real HTTPS server: which features work in them, and the
-// viewer's text about them. Skipped with a message if Chromium is not installed.
+// Sites in frames, in a real browser with a real HTTPS server.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
@@ -36,7 +35,6 @@ describe("a site in a frame", { skip, concurrency: false }, () => {
     await sites?.close();
   });
 
-  /** Returns a wall whose tabs all belong to `host`. */
   const visitTabsOf = (host, view) => {
     const sample = sampleSite({ bundles: 1, tabsABundle: 200 });
     const { entries } = sample.bundle(0);
@@ -53,7 +51,6 @@ describe("a site in a frame", { skip, concurrency: false }, () => {
   };
   const reported = (what) =>
     until(what, () => sites.reports.includes(what), () => `: ${sites.reports}`);
-  /** Clicks in the frame, at `share` times its width from its left edge. */
   const clickInFrame = async (page, share) => {
     const box = await page.evaluate(`(() => {
       const { left, top, width, height } = document.querySelector('iframe').getBoundingClientRect();
@@ -149,7 +146,6 @@ describe("a site in a frame", { skip, concurrency: false }, () => {
       const { left, top } = document.querySelector('iframe').getBoundingClientRect();
       return { left, top };
     })()`);
-    // A mouse moves before it presses.
     await page.call("Input.dispatchMouseEvent",
       { type: "mouseMoved", x: box.left + 40, y: box.top + 40 });
     await page.until("an active frame", "!document.querySelector('iframe').inert");

@@ -1,6 +1,4 @@
-// Tab groups in a real browser: their tabs, how the chip and the key collapse them, and their state
-// after closing, scrolling and a layout change. Skipped with a message if Chromium is not
-// installed.
+// Tab groups in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -18,7 +16,6 @@ const CHIP = ".has-group .chip";
 const READY = `${FILLED} && document.querySelector('${CHIP}') &&
   !document.querySelector('.row:not([hidden]) .coming:not([hidden])') &&
   [...document.styleSheets].some((one) => one.href?.endsWith('/interaction.css'))`;
-/** Each group: its chip, its tabs' domains, the addresses in its row, in order. */
 const GROUPS = `[...document.querySelectorAll('.row.has-group:not([hidden])')].map((row) => {
   const tabs = [...row.querySelectorAll('.tab[href]:not([hidden])')];
   const inGroup = tabs.filter((tab) => tab.classList.contains('in-group'));
@@ -30,7 +27,6 @@ const GROUPS = `[...document.querySelectorAll('.row.has-group:not([hidden])')].m
     hrefs: tabs.map(String),
   };
 })`;
-/** The row whose chip was clicked last, in the same form. */
 const AIMED = `(${GROUPS})[[...document.querySelectorAll('.row.has-group:not([hidden])')]
   .indexOf(window.aimedRow ??= window.aimed.closest('.row'))]`;
 const key = (name) => `document.activeElement.dispatchEvent(
@@ -54,7 +50,6 @@ describe("tab groups", { skip, concurrency: false }, () => {
   const visit = async (view = {}) => {
     const visited = await visits.visit(sampleSite({ bundles: 40, domains: DOMAINS }),
       { view, until: READY });
-    // Each row has its group.
     await atRest(visited.page, `(${GROUPS}).length`);
     return visited;
   };
@@ -124,7 +119,6 @@ describe("tab groups", { skip, concurrency: false }, () => {
     await page.evaluate(key("g"));
     assert.match(await page.evaluate(status), /^Group \.\S+ expanded$/);
     assert.deepEqual((await page.evaluate(AIMED)).hrefs, before.hrefs);
-    // On a tab outside a group the key does nothing.
     await page.evaluate("document.querySelector('.row:not(.has-group) .tab[href]').focus()");
     await page.evaluate(key("g"));
     assert.match(await page.evaluate(status), /expanded$/);
@@ -133,7 +127,6 @@ describe("tab groups", { skip, concurrency: false }, () => {
   test("closing the first tab of a collapsed group shows the others, which stay closed if closed",
     async () => {
       const { page } = await visit({ media: CALM });
-      // Close a tab in the group, then collapse the group and close its first tab.
       await page.evaluate(`(() => {
         const row = [...document.querySelectorAll('.row.has-group')]
           .find((one) => one.querySelectorAll('.in-group').length > 2);

@@ -22,7 +22,6 @@ test("a host of mixed or confusable scripts is shown in Punycode", () => {
   ]) {
     assert.equal(shownHost(encoded(host)), encoded(host), host);
   }
-  // Each label is checked separately.
   assert.equal(shownHost(encoded("бank.рф")), "xn--ank-9cd.рф");
   assert.equal(shownHost(encoded("bücher.pаypal.com")), "bücher.xn--pypal-4ve.com");
 });

@@ -1,5 +1,4 @@
-// How a tab looks when it is hovered and while its site loads, in a real browser. Skipped with a
-// message if Chromium is not installed.
+// A tab while it is hovered and while its site loads, in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -15,7 +14,6 @@ const STYLED = "[...document.styleSheets].some((one) => one.href?.endsWith('/int
 describe("a tab that is pointed at or opened", { skip, concurrency: false }, () => {
   const visits = visitsOfSuite(program);
 
-  /** Hovers the first visible tab that matches the selector; its row stops. */
   const pointAt = async (page, selector) => {
     const at = await page.evaluate(`(() => {
       const tab = [...document.querySelectorAll(${JSON.stringify(selector)})].find((one) => {

@@ -1,5 +1,4 @@
-// Keys that are told, by a list and by the card of a focused tab, and keys that do not surprise, in
-// a real browser. Skipped with a message if Chromium is not installed.
+// Keys that are told by the page, and keys that do not surprise, in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -48,6 +47,17 @@ describe("keys", { skip: program ? false : "no chromium is installed", concurren
     await page.key("Escape");
     await page.until("no site", "document.querySelector('#site').hidden");
     assert.deepEqual(page.troubles, []);
+  });
+
+  test("on a phone the list starts at its top, and no action is a narrow column", async () => {
+    const { page } = await visits.visit(sampleSite({ bundles: 20 }),
+      { view: { width: 360, height: 640, phone: true } });
+    await page.until("the button", "!document.querySelector('#key-list').disabled");
+    await page.evaluate("document.querySelector('#key-list').click()");
+    await page.until("the list", LIST);
+    assert.deepEqual(await page.evaluate(`[${LIST}.scrollTop, document.activeElement.tagName,
+      [...${LIST}.querySelectorAll('dd')].every((one) => one.clientWidth > 200)]`),
+    [0, "H2", true]);
   });
 
   test("a ? in the search field is typed", async () => {
@@ -102,8 +112,12 @@ describe("keys", { skip: program ? false : "no chromium is installed", concurren
     const { page } = await visits.visit(sample, {
       path: `map.html#site=${hostname}`, until: "!document.querySelector('#tab-card').hidden",
     });
-    await page.evaluate("document.querySelector('#site').focus()");
-    await page.key("Escape");
+    // Even a fast key closes it.
+    await page.evaluate(`(() => {
+      const field = document.querySelector('#site');
+      field.focus();
+      field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    })()`);
     await page.until("no card", "document.querySelector('#tab-card').hidden");
     assert.deepEqual(page.troubles, []);
   });

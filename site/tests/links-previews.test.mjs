@@ -1,6 +1,5 @@
-// Link pages (`t/<bundle>.html`) in a real browser: they open the wall at the site in the fragment,
-// also from 404.html, and Back skips them. The page is the bundler's: a test there compares
-// link-page.html. Skipped with a message if Chromium is not installed.
+// Link pages (`t/<bundle>.html`) in a real browser. link-page.html is the bundler's, where a test
+// compares it.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -34,7 +33,6 @@ describe("link pages", {
   skip: program ? false : "no chromium is installed", concurrency: false,
 }, () => {
   const visits = visitsOfSuite(program);
-  /** Opens the about page, then the link. */
   const follow = async (link) => {
     const { page, server } = await visits.visit(sample, {
       path: "about.html", until: "document.readyState === 'complete'",
@@ -115,7 +113,6 @@ test("a fragment is a hostname by the same rule as on the wall, and leads nowher
     try {
       host = hostnameOf(decodeURIComponent(text));
     } catch {
-      // Not a valid encoding, so not a hostname.
     }
     const led = (site) => `${ORIGIN}/x/${site === "" ? "" : `#site=${site}`}`;
     const orNamed = host || (text === "" ? "a.org" : "");

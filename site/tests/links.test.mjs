@@ -1,5 +1,4 @@
-// The page's address in a real browser: the view that a link opens, cold and with any module late,
-// and after reload and Back. Skipped with a message if Chromium is not installed.
+// The view that a link opens, in a real browser, cold and with any module late.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -15,15 +14,10 @@ const FAST_4G = {
   offline: false, latency: 165, downloadThroughput: 1_012_500, uploadThroughput: 168_750,
 };
 const LATE_MS = 300;
-/**
- * All files that a link may need: those that are loaded at the start or later without an action by
- * the visitor.
- */
 const FILES = [...closure("main.js"), ...closure("interaction.js"), ...closure("search-files.js"),
   ...closure("saved-stream.js"), "style.js"].map((module) => `js/${module}`);
 FILES.push("css/interaction.css");
 const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
-/** The visible tabs, in order, and the first row's position. */
 const SEEN = `(() => {
   const rows = [...document.querySelectorAll('.row:not([hidden])')]
     .map((row) => ({ row, top: row.getBoundingClientRect().top }))
@@ -38,7 +32,6 @@ const CLOSED = `document.querySelector('#site').hidden &&
 const NO_GAPS = "!document.querySelector('.row:not([hidden]) .coming:not([hidden])')";
 
 const sample = sampleSite({ bundles: 80 });
-/** A host in bundle 61 that may be framed. */
 const entry = sample.bundle(61).entries.find((one) => one.iframe_ok &&
   !one.url.includes("www."));
 const host = new URL(entry.url).hostname;

@@ -1,5 +1,4 @@
-// The page's layout, motion and search in a real browser: at several sizes, light and dark, in
-// every style. Skipped with a message if a required program is not installed.
+// The page's layout, motion and search in a real browser.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -19,7 +18,6 @@ const view = ([width, height], scheme, more = {}) => ({
   width, height, phone: width < 1000, media: { "prefers-color-scheme": scheme, ...more },
 });
 
-/** The motion button's name, and which of its pictures are visible. */
 const MOTION = `(() => {
   const button = document.querySelector('#motion');
   return [button.ariaLabel, [...button.querySelectorAll('path')]
@@ -137,7 +135,6 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     const [name, pictures] = await page.evaluate(MOTION);
     assert.match(name, /^Start motion .*your device/);
     assert.deepEqual(pictures, ["starts"]);
-    // If the visitor presses the button nevertheless, rows move.
     await page.evaluate("document.querySelector('#motion').click()");
     await page.until("motion", "document.getAnimations().length > 10");
   });
@@ -180,7 +177,7 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     assert.ok(shown.every((name) => name.startsWith(typed)), `${shown}`);
     await page.evaluate("document.querySelector('#find').select()");
     await page.call("Input.insertText", { text: `https://${host}/` });
-    // Enter before the result: the box waits for it and does not use a former suggestion.
+    // The box waits for the result and does not use a former suggestion.
     await page.key("Enter");
     await page.until("the tab, lit up", `(() => {
       const tab = document.querySelector('.row .tab.found');
@@ -291,7 +288,6 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
     const first = entries.slice(0, entries.findIndex(({ name }) => name.includes("/tabs/")) + 1);
     const bytes = first.reduce((sum, { transferSize }) => sum + transferSize, 0);
     assert.ok(bytes > 10_000 && bytes < 150 * 1024, `${bytes} bytes`);
-    // The HTML names every file that is requested before the first bundle.
     const html = readFileSync(`${SITE}index.html`, "utf8");
     for (const { name } of first.slice(1, -1)) {
       assert.ok(html.includes(`"${name.replace(server.url, "")}"`), name);
@@ -331,7 +327,6 @@ describe("how the page looks, moves and finds", { skip, concurrency: false }, ()
   });
 });
 
-/** Returns a site whose tabs have hostile titles, hosts and icons. */
 function hostileSite(count) {
   const marks = "\u0300\u0301\u0334\u0489\u20dd\u0e49\u0e49";
   const random = generator(99);

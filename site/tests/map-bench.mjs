@@ -1,7 +1,7 @@
-// Measures the map over a scan with 30 million hosts: 250,000 bundles, whose tiles are made on
-// demand from a few that the browser itself encodes as JPEG. Measures frames while zooming from the
-// whole web to single icons and back, and the cost of "whole web to my site" through Fast 4G.
-// Numbers go to stdout: one object per run, and at the end the medians over ROUNDS (3) runs.
+// Measures the map over 30 million hosts: 250,000 bundles, whose tiles are made on demand from a
+// few that the browser itself encodes as JPEG. Measures frames while zooming, and the cost of
+// "whole web to my site" through Fast 4G. Prints an object per run, and at the end the medians over
+// ROUNDS (3) runs.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -19,19 +19,17 @@ const FAST_4G = {
 };
 const UNLIMITED = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 };
 const VIEW = { width: 1440, height: 900 };
-/** Approximately the map tiles' quality. */
 const JPEG_QUALITY = 0.5;
 /**
  * Bytes per tile with real icons, by level from the finest one (26, 8.8 and 2.2 bytes per icon),
- * and by how many bytes a compressed bundle with real icons exceeds a generated one
+ * and by how much a compressed bundle with real icons exceeds a generated one
  * (docs/decisions/0023-what-is-loaded-first.md). Generated files are padded to these sizes.
  */
 const TILE_BYTES = [112_000, 152_000, 154_000];
 const MORE_BYTES_A_BUNDLE = 48_000;
-/** Landmarks in a real scan's file; 0 measures the map without them. */
+/** As in a real scan's file; 0 measures the map without them. */
 const LANDMARKS = Number(process.env.LANDMARKS ?? 220);
 const PADDING = randomBytes(MORE_BYTES_A_BUNDLE).toString("base64");
-/** Names per search file, as in a real scan. */
 const NAMES_A_FILE = 1_000;
 const FRAMES = 240;
 const STEP_PX = 9;
@@ -39,9 +37,6 @@ const REST_MS = 1_500;
 const SITE_BUNDLE = 123_456;
 const SITE_SLOT = 77;
 const IS_IDLE = "document.querySelector('#map').ariaBusy === 'false'";
-/**
- * Turns the wheel by `step` in each frame, for this many frames, and returns all frame durations.
- */
 const ZOOM = (frames, step) => `new Promise((done) => {
   const canvas = document.querySelector('#map');
   const { left, top, width, height } = canvas.getBoundingClientRect();
@@ -60,10 +55,6 @@ const ZOOM = (frames, step) => `new Promise((done) => {
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/**
- * Returns JPEG files for tiles, by level from the finest: the browser encodes those from a small
- * sample.
- */
 async function encodeTiles(browser) {
   const sample = withMap(sampleSite({ bundles: 24 ** 2, tabsABundle: TABS }));
   const server = await serveSample(sample);
@@ -92,7 +83,6 @@ async function encodeTiles(browser) {
   return levels;
 }
 
-/** Returns the sample with 30 million hosts, and the host to find. */
 function webOf(levels) {
   const sample = sampleSite({ bundles: BUNDLES, tabsABundle: TABS });
   const { host } = new URL(sample.bundle(SITE_BUNDLE).entries[SITE_SLOT].url);
@@ -121,7 +111,6 @@ async function metrics(page) {
   return Object.fromEntries(all.map(({ name, value }) => [name, value]));
 }
 
-/** Counts a page's requests and received bytes, including headers. */
 function countTraffic(page) {
   const traffic = { requests: 0, kb: 0 };
   page.on("Network.responseReceived", ({ response }) => {

@@ -1,4 +1,4 @@
-// The landmarks' file and places, without a browser.
+// The landmarks' file and positions, without a browser.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -9,7 +9,6 @@ import { iconPng } from "./sample.mjs";
 const ICON = iconPng(16, generator(3)).toString("base64");
 const WORLD = { width: 5_500, height: 5_400 };
 
-/** Landmarks at random places with names of several lengths, best first. */
 function landmarks(number, isWide, seed = 7) {
   const random = generator(seed);
   return Array.from({ length: number }, (_, at) => {
@@ -18,7 +17,6 @@ function landmarks(number, isWide, seed = 7) {
   });
 }
 
-/** The box of a landmark in a world that is shown at a scale, in CSS pixels. */
 const shown = ({ x, y, box }, scale) => ({
   left: x * scale + box.left, right: x * scale + box.right,
   top: y * scale + box.top, bottom: y * scale + box.bottom,

@@ -1,4 +1,4 @@
-// The map's orders without a browser: their formats, their geometry, their labels and words.
+// The map's orders without a browser.
 
 import assert from "node:assert/strict";
 import test from "node:test";

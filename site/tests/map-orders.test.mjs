@@ -1,5 +1,4 @@
-// The map's orders in a real browser: the control, the address, the labels, the list of areas, the
-// card of a tab at a place, failures. Skipped with a message if Chromium is not installed.
+// The map's orders in a real browser.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -29,7 +28,6 @@ const shows = (name) => `${ORDERED} &&
 const CARD = "!document.querySelector('#tab-card').hidden";
 const PRESSED = "document.querySelector('#orders [aria-pressed=true]').value";
 const SHARE_TAB = "document.querySelector('#tab-card [data-part=card]').click()";
-/** Keeps the copied text, in a browser without a share sheet. */
 const COPIES = `(() => {
   window.copied = [];
   const set = (name, value) => Object.defineProperty(navigator, name,
@@ -57,7 +55,6 @@ describe("the map's orders", { skip, concurrency: false }, () => {
     const box = document.querySelector('#order-map').getBoundingClientRect();
     return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
   })()`);
-  /** Returns the mean colours of five bands of the canvas, top to bottom. */
   const bands = (page) => page.evaluate(`(() => {
     const canvas = document.querySelector('#order-map') ?? document.querySelector('#map');
     const { data, width, height } = canvas.getContext('2d')
@@ -148,7 +145,6 @@ describe("the map's orders", { skip, concurrency: false }, () => {
       await page.until("a link", "window.copied.length > 0");
       assert.deepEqual(await page.evaluate("window.copied"),
         [`${server.url}t/${bundle}.html#${new URL(url).hostname}`]);
-      // The button is gone when the card closes, so the focus goes to the map that is shown.
       await page.evaluate("document.querySelector('#tab-card').hidden = true");
       await page.key("Escape");
       await page.until("no card", "!document.querySelector('dialog[open]')");

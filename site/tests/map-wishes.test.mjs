@@ -1,6 +1,4 @@
-// A visitor's actions on the map that follow each other before the first one is finished, in a real
-// browser: addresses, searches, a network that returns, the list. Skipped with a message if
-// Chromium is not installed.
+// Actions on the map that follow each other before the first one is finished, in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

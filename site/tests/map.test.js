@@ -1,5 +1,4 @@
-// The map without a browser: geometry on thousands of generated worlds and views, wanted items,
-// loading and caching, motion, the address.
+// The map's geometry, loading and motion on generated worlds, without a browser.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -19,10 +18,9 @@ import { mapFormat, sampleSite } from "./sample.mjs";
 const ROUNDS = 2_000;
 const near = (a, b, by) => assert.ok(Math.abs(a - b) <= by, `${a} is not near ${b}`);
 
-/** Returns how many tiles 67 MB can hold, at most a hundred. */
+/** 67 MB, at most a hundred tiles. */
 const mostTiles = ({ grid }) => Math.min(100, 60 * 528 ** 2 / (48 * grid) ** 2);
 
-/** Calls `check` with generated worlds, views and canvas sizes. */
 function each(check) {
   const random = generator(77);
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -191,7 +189,6 @@ test("a tile below bundles that are all in memory is not wanted", () => {
   assert.deepEqual(held.filter((key) => key.startsWith("tile")), ["tile 2/0-0"]);
 });
 
-/** Returns a loader whose results the test supplies by `answer(key, value)`. */
 function loaderByHand(maxBytes = 100) {
   const asked = [];
   const waiting = new Map();

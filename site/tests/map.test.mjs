@@ -1,5 +1,4 @@
-// The map in a real browser: zooming, moving, finding, the card, the list, its messages, at several
-// sizes. Skipped with a message if a program it needs is not installed.
+// The map in a real browser, at several sizes.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -28,7 +27,6 @@ const CARD = "!document.querySelector('#tab-card').hidden";
 const CARD_HOST = "document.querySelector('#tab-card .host').textContent";
 const SHOWN = `${SEEN} !== '' && document.querySelector('#map').ariaBusy === 'false'`;
 const BOX = "document.querySelector('#map').getBoundingClientRect().toJSON()";
-/** The place {x, y, scale} that the address keeps. */
 const PLACE = `(() => {
   const [x, y, scale] = location.hash.slice(1).split(',').map(Number);
   return { x, y, scale };
@@ -40,7 +38,6 @@ describe("the map", { skip, concurrency: false }, () => {
 
   const sample = withMap(sampleSite({ bundles: 400 }));
   const { side, grid } = sample.manifest.map;
-  /** A tab with an icon: its bundle, slot, host and cell. */
   const site = (() => {
     const bundle = 245;
     const slot = sample.bundle(bundle).entries
@@ -57,7 +54,6 @@ describe("the map", { skip, concurrency: false }, () => {
       [`${sample.prefix}map/${z}/${x}-${y}.png`, ms]))));
   const wheel = (page, x, y, deltaY) =>
     page.call("Input.dispatchMouseEvent", { type: "mouseWheel", x, y, deltaX: 0, deltaY });
-  /** Returns the world point at a window position. */
   const placeAt = async (page, x, y) => {
     const [box, place] = [await page.evaluate(BOX), await page.evaluate(PLACE)];
     return {

@@ -1,5 +1,4 @@
-// The page with forced colours, with more contrast and in print, in a real browser: every state and
-// edge must be visible. Skipped with a message if no Chromium is installed.
+// Forced colours, more contrast and print, in a real browser: every state and edge must be visible.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -11,7 +10,6 @@ const program = findChromium();
 const STYLED = `${FILLED} && [...document.styleSheets].some(({ href }) => /modes/.test(href))`;
 const OPEN = "document.querySelector('.row .tab[href]:not(.outside)').click()";
 const IS_OPEN = "document.querySelector('#site').dataset.state === 'shown'";
-/** An element's visible colours, and the width of its top border. */
 const lookOf = (selector) => `(() => {
   const style = getComputedStyle(document.querySelector(${JSON.stringify(selector)}));
   return [style.backgroundColor, style.color, parseFloat(style.borderTopWidth) > 0];
@@ -96,7 +94,6 @@ describe("colours that the visitor sets, and paper", {
   });
 });
 
-/** Returns how many sheets the browser needs to print the page. */
 async function printedPages(page) {
   const { data } = await page.call("Page.printToPDF", { paperWidth: 8.27, paperHeight: 11.7 });
   return Buffer.from(data, "base64").toString("latin1").match(/\/Type\s*\/Page\b/g).length;

@@ -1,4 +1,4 @@
-// The page's modules and their imports, for tests.
+// The page's modules and their imports.
 
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -7,13 +7,11 @@ export const MODULES = readdirSync(JS).sort();
 
 const read = (module) => readFileSync(new URL(module, JS), "utf8");
 
-/** The modules that a module imports. */
 export function importsOf(module) {
   const lines = read(module).split("\n");
   return lines.map((line) => / from "\.\/([a-z-]+\.js)";$/.exec(line)?.[1]).filter(Boolean);
 }
 
-/** The modules that a module imports when they are needed. */
 export function laterImportsOf(module) {
   return [...read(module).matchAll(/\bimport\("\.\/([a-z-]+\.js)"\)/g)].map((match) => match[1]);
 }

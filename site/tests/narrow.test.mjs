@@ -1,6 +1,5 @@
-// The pages in narrow windows, as on a small phone and at a zoom of 400 % in a window of 1280
-// pixels: no label is cut or covered, and nothing needs sideways scrolling. On a phone, titles can
-// be read, and only the cross closes a tab. Skipped with a message if no Chromium is installed.
+// The pages on a small phone and at a zoom of 400 % in a window of 1280 pixels: no label is cut or
+// covered, and nothing needs sideways scrolling.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -21,7 +20,6 @@ const VIEWS = {
 };
 const press = (key) => `document.activeElement.dispatchEvent(
   new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: true }))`;
-/** States of the pages: how to get there from the state before, and the expected condition. */
 const STATES = {
   "": [
     [`(() => {
@@ -52,10 +50,7 @@ const STATES = {
   ],
 };
 
-/**
- * Finds labels that are partly cut by the window or by an element around them, and labels and
- * controls that cover each other. What websites call themselves may be cut.
- */
+/** What websites call themselves may be cut. */
 const FAULTS = `(() => {
   const strangers = '.row, .choices li, .host, .unseen, .tabs, [data-part=title], iframe';
   const layers = '.header, .notice, .closing-bar, dialog, .site, .zoom, .state, .tab-card, ' +
@@ -118,7 +113,7 @@ const FAULTS = `(() => {
 })()`;
 const FAULTLESS = { wide: 0, cut: [], over: [] };
 
-/** Serves the crawl service's page, which is not a part of the published site. */
+/** The published site does not contain the crawl service's page. */
 function crawlPage(path) {
   if (path === "crawl.html") return { status: 200, body: readFileSync(`${CRAWL}index.html`) };
   if (!/^page\/[a-z]+\.(?:js|css)$/.test(path)) return null;
@@ -147,7 +142,6 @@ describe("the pages in a narrow window", {
   }
 });
 
-/** How many characters of each whole tab's title are visible, {all, shown}. */
 const CHARACTERS = `[...document.querySelectorAll('.row:not([hidden]) .tab[href] .title')]
   .filter((title) => title.firstChild).map((title) => {
     const box = title.getBoundingClientRect();
@@ -188,7 +182,6 @@ describe("tabs on a phone", {
     const view = { width: 360, height: 780, phone: true, media: CALM };
     const { page } = await visits.visit(sampleSite({ bundles: 20 }), { view });
     await page.until("interaction.js", "document.querySelector('link[rel=manifest]')");
-    // Its title takes both lines.
     const { end, above, cross } = await page.evaluate(`(() => {
       const tab = [...document.querySelectorAll('.row:not(.has-group) .tab[href]:not(.outside)')]
         .find((one) => {

@@ -1,5 +1,4 @@
-// The "+" in a row and in the header, in a real browser. Skipped with a message if Chromium is not
-// installed.
+// The "+" in a row and in the header, in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -14,7 +13,6 @@ const READY = `${FILLED} &&
 const CALM = { media: { "prefers-reduced-motion": "reduce" } };
 const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
 const ROW = 4;
-/** Keeps the timers that have not yet run. */
 const COUNT_TIMERS = `(() => {
   const { setTimeout, clearTimeout } = window;
   const pending = (window.pendingTimers = new Set());
@@ -39,7 +37,6 @@ const IS_IN_FIELD = "document.activeElement.id === 'find'";
 describe("the + for a new tab", { skip, concurrency: false }, () => {
   const visits = visitsOfSuite(program);
 
-  /** Moves a row until its "+" is visible, and clicks on it. */
   const clickOnPlus = async (page) => {
     // Without motion, the last tab is beyond the right edge, so the row must be dragged.
     const at = await page.evaluate(`(() => {

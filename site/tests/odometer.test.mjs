@@ -1,4 +1,4 @@
-// The count of seen tabs in a real browser. Skipped with a message if Chromium is not installed.
+// The count of seen tabs in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -9,7 +9,6 @@ import { atRest, FILLED, scrollBy, visitsOfSuite } from "./visit.mjs";
 const program = findChromium();
 const skip = program ? false : "no chromium is installed";
 const COUNT = "parseInt(document.querySelector('.seen-count')?.textContent.replaceAll(',', ''))";
-/** The hosts whose tabs' middle is in view, in rows that are more than half in view. */
 const IN_VIEW = `(() => {
   const edge = document.querySelector('#header').getBoundingClientRect().bottom;
   return [...document.querySelectorAll('.row:not([hidden]) .tab[href]')].filter((tab) => {
@@ -23,7 +22,6 @@ const IN_VIEW = `(() => {
 })()`;
 const PHONE = { width: 390, height: 844, phone: true, scale: 2 };
 const CALM = { media: { "prefers-reduced-motion": "reduce" } };
-/** True once all tabs in view are loaded. */
 const COMPLETE = `${FILLED} && !document.querySelector('.row:not([hidden]) .coming:not([hidden])')`;
 
 describe("the count of seen tabs", { skip, concurrency: false }, () => {

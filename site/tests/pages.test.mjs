@@ -1,5 +1,4 @@
-// The other pages in a real browser: they keep the wall's style, and their charts are readable on a
-// phone. Skipped with a message if Chromium is not installed.
+// The other pages in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,9 +1,10 @@
-// Checks how text is fitted into a picture. A character is ten pixels wide at every size but where
-// the size matters.
+// How text is fitted into a picture. Here every character is ten pixels wide.
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { charactersOf, directionOf, linesOf, sizeThatFits } from "../js/picture-text.js";
+import {
+  charactersOf, directionOf, hostLinesOf, linesOf, shortenedHost, sizeThatFits,
+} from "../js/picture-text.js";
 
 const measure = (text) => 10 * charactersOf(text).length;
 const lines = (text, characters, maxLines) => linesOf(text, 10 * characters, maxLines, measure);
@@ -34,6 +35,19 @@ test("no line is wider than its box, whatever the text", () => {
       for (const line of made) assert.ok(measure(line) <= 10 * room, `${line} in ${room}`);
     }
   }
+});
+
+test("a hostname that is too long keeps its end, which has the registered domain", () => {
+  const host = `${"secure-login.".repeat(9)}bank.example.attacker.test`;
+  for (const [room, most] of [[24, 1], [20, 2], [30, 3]]) {
+    const made = hostLinesOf(host, 10 * room, most, measure);
+    assert.ok(made[0].startsWith("…") && made.join("").endsWith("attacker.test"), made);
+    assert.ok(made.length <= most && made.every((line) => measure(line) <= 10 * room), made);
+    assert.ok(made.join("").length > (most - 1) * room, `as much as fits: ${made}`);
+  }
+  assert.deepEqual(hostLinesOf("short.example", 130, 1, measure), ["short.example"]);
+  assert.equal(shortenedHost("a.b.example", (text) => text.length <= 8), "…example");
+  assert.equal(shortenedHost("abc", () => false), "…");
 });
 
 test("the direction is that of the first letter", () => {

@@ -1,5 +1,5 @@
 // A plain rendering for comparison: every row holds its tabs twice, and a CSS animation moves it by
-// half its width forever; rows are appended as bundles arrive, and no row is paused or removed.
+// half its width forever.
 const wall = document.querySelector("#wall");
 const manifest = await (await fetch("manifest.json")).json();
 let next = 0;

@@ -130,7 +130,6 @@ test("wherever a track is, its tabs fill the row until one more has left, and no
         const shift = sign * step * tabPx * 0.317;
         const places = Array.from({ length: count }, (_, column) =>
           leftOnTrack(column, tabPx, count * tabPx, widthPx, shift, sign));
-        // Check this position, and one just before another tab has left.
         for (const later of [0, sign * (tabPx - 0.01)]) {
           const lefts = places.map((at) => at + shift + later).sort((a, b) => a - b);
           lefts.slice(1).forEach((left, i) => assert.ok(Math.abs(left - lefts[i] - tabPx) < 1e-6));

@@ -1,4 +1,4 @@
-// Owns a sample site's map: tiles with its icons, in the bundler's format, made on demand.
+// A sample site's map, in the bundler's format, made on demand.
 
 import { inflateSync } from "node:zlib";
 import { generator } from "../js/stream.js";
@@ -6,10 +6,7 @@ import { BACKGROUND, BUNDLES_A_TILE, png } from "./sample.mjs";
 
 const CELL_PX = 8;
 
-/**
- * Returns the sample with its map's tiles: `tile(z, x, y)` returns a PNG's bytes or undefined. With
- * `landmarks`, it has this many of them: `landmarks()` returns their file.
- */
+/** `tile(z, x, y)` returns a PNG's bytes or undefined; `landmarks()` the landmarks' file. */
 export function withMap(sample, { landmarks = 0 } = {}) {
   const map = { ...sample.manifest.map, ...(landmarks > 0 ? { landmarks: true } : {}) };
   let file = null;
@@ -36,7 +33,6 @@ export function withMap(sample, { landmarks = 0 } = {}) {
   };
 }
 
-/** Returns a landmark file in the bundler's format, with tabs at random places. */
 function landmarkFile(sample, most) {
   const random = generator(41);
   const lines = new Map();
@@ -52,10 +48,7 @@ function landmarkFile(sample, most) {
   return [...lines.values()].join("");
 }
 
-/**
- * Returns the RGB pixels in a tile at the finest level: six by six bundles, each icon 8 by 8
- * pixels.
- */
+/** RGB: six by six bundles, each icon 8 by 8 pixels. */
 function finest(sample, { side, grid, tile }, icons, x, y) {
   const pixels = new Uint8Array(tile * tile * 3);
   for (let at = 0; at < pixels.length; at += 1) pixels[at] = BACKGROUND[at % 3];
@@ -78,9 +71,7 @@ function finest(sample, { side, grid, tile }, icons, x, y) {
   return pixels;
 }
 
-/**
- * Returns the 64 RGB pixels for an icon in the sample (RGBA, rows unfiltered), on the background.
- */
+/** Returns 64 RGB pixels for an icon (RGBA, rows unfiltered). */
 export function small(base64) {
   const file = Buffer.from(base64, "base64");
   const side = file.readUInt32BE(16);
@@ -102,7 +93,6 @@ export function small(base64) {
   });
 }
 
-/** Four tiles side by side at half their size. */
 function halved(tile, parts) {
   const pixels = new Uint8Array(tile * tile * 3);
   for (let y = 0; y < tile; y += 1) {

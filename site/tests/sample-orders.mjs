@@ -1,5 +1,4 @@
-// Owns a sample site's orders of the map: indexes, places files and tiles, in the bundler's format,
-// made on demand.
+// A sample site's orders of the map, in the bundler's format, made on demand.
 
 import { rows, small } from "./sample-map.mjs";
 import { BACKGROUND, BUNDLES_A_TILE, png } from "./sample.mjs";
@@ -16,10 +15,7 @@ const AREAS = {
   rank: ["1", "1001", "none"],
 };
 
-/**
- * Returns a sample of `withMap` with three orders of its map. A places file has `perFile` places.
- * The sequence of areas is that of the bundler, but not which colour an icon has.
- */
+/** The areas are in the bundler's sequence, but this does not compute the same colours. */
 export function withOrders(sample, { perFile = 10_000 } = {}) {
   const { map, bundles } = sample.manifest;
   const orders = Object.fromEntries(
@@ -32,7 +28,6 @@ export function withOrders(sample, { perFile = 10_000 } = {}) {
   return {
     ...sample,
     manifest: { ...sample.manifest, map: { ...map, orders } },
-    /** Returns the {bundle, slot, area} at all places of an order. */
     places: (name) => orderOf(name).tabs,
     orderFile(path) {
       const [, name, rest] = /^map\/([a-z]+)\/(.*)$/.exec(path) ?? [];
@@ -80,7 +75,7 @@ function colourOf(icon) {
   return HUES[Math.floor((sixth * 2 + 12.5) % 12)];
 }
 
-/** Returns the best rank in a tab's area: 20 bundles have a ranked host each. */
+/** 20 bundles have a ranked host each. */
 function rankOf(bundle, slot) {
   if (slot !== 7 || bundle >= 20) return "none";
   return bundle < 5 ? "1" : "1001";
@@ -104,7 +99,6 @@ function writePlaces(tabs, { side, grid }) {
   return Buffer.from(bytes);
 }
 
-/** Draws a tile: a cell's pixels are the means of its icon's quarters. */
 function drawTile(sample, tabs, z, column, row) {
   const { side, grid, tile } = sample.manifest.map;
   const [width, part] = [side * grid, 2 ** (z - FINEST_LEVEL)];
@@ -114,7 +108,6 @@ function drawTile(sample, tabs, z, column, row) {
   }
   const pixels = new Uint8Array(tile * tile * 3);
   for (let at = 0; at < pixels.length; at += 1) pixels[at] = BACKGROUND[at % 3];
-  // A coarser tile shows the icon at its pixel's upper left corner.
   for (let y = 0; y < tile; y += 1) {
     for (let x = 0; x < tile; x += 1) {
       const cell = [column * tile + x, row * tile + y].map((px) => Math.floor(px * part / ICON_PX));

@@ -1,10 +1,13 @@
-// Owns the sample site: a manifest and bundles whose names, titles and icons are generated from a
-// seed, so that the tests need no real site or logo.
+// A site whose names, titles and icons are generated from a seed, so that the tests need no real
+// site or logo.
 
+import { readFileSync } from "node:fs";
 import * as zlib from "node:zlib";
 import { compareKeys, rangeOf, searchKey } from "../js/search-keys.js";
 import { generator } from "../js/stream.js";
 
+/** A page that bundler/src/link_page.rs wrote. */
+const LINK_PAGE = readFileSync(new URL("link-page.html", import.meta.url), "utf8");
 const FIRST = ("amber birch cedar delta ember fjord grove harbor iris juniper kelp lumen maple " +
   "north ocean pine quartz river stone tidal upland velvet willow yarrow zephyr").split(" ");
 const SECOND = ("bakery books bikes cafe choir clinic dance design farm film garden guitar " +
@@ -25,7 +28,6 @@ const TITLES = [
   (a, b) => `${b}`,
 ];
 
-/** Titles that must be shown as text and have no other effect. */
 export const HOSTILE_TITLES = [
   "<script>document.documentElement.dataset.owned = 1</script>",
   "<img src=x onerror=\"document.documentElement.dataset.owned = 1\">",
@@ -39,14 +41,10 @@ function cap(word) {
   return word[0].toUpperCase() + word.slice(1);
 }
 
-/** The map's colour where there is no icon. */
 export const BACKGROUND = [220, 220, 220];
 /** Bundles per tile side at the map's finest level. */
 export const BUNDLES_A_TILE = 6;
 
-/**
- * Returns `map` in the manifest for a scan with this many bundles with up to `tabsABundle` tabs.
- */
 export function mapFormat(bundles, tabsABundle, extension = "png") {
   const side = Math.ceil(Math.sqrt(bundles));
   const grid = Math.ceil(Math.sqrt(tabsABundle));
@@ -55,10 +53,7 @@ export function mapFormat(bundles, tabsABundle, extension = "png") {
   return { side, grid, levels, tile: 48 * grid, extension, background: `#${hex}` };
 }
 
-/**
- * Returns `bundles` bundles with about `tabsABundle` tabs: {manifest, bundle(n)}, both ready for
- * JSON. Tabs have these top-level `domains`.
- */
+/** Returns about `tabsABundle` tabs per bundle, with these top-level `domains`. */
 export function sampleSite({
   bundles, tabsABundle = 120, seed = 1, emptyEvery = 0, domains = ["example"],
 }) {
@@ -86,10 +81,16 @@ export function sampleSite({
         tabs: Math.floor(hosts * part),
       })),
     }),
-    /** Returns a file in the search index, or undefined. */
     search(name) {
       files ??= searchFiles(hosts, tabsABundle, seed, domains);
       return files.get(name);
+    },
+    linkPage(number) {
+      const sizes = Array.from({ length: number + 1 }, (_, at) => this.bundle(at).entries.length);
+      const tabs = sizes.pop();
+      const first = sizes.reduce((sum, size) => sum + size, 0);
+      return LINK_PAGE.replace(/data-scan="[^"]*" data-tabs="\d+" data-first="\d+"/,
+        `data-scan="${prefix}" data-tabs="${tabs}" data-first="${first}"`);
     },
     bundle(number) {
       if (emptyEvery > 0 && number % emptyEvery === 0) return { entries: [] };
@@ -102,7 +103,6 @@ export function sampleSite({
   };
 }
 
-/** Returns a scan's statistics. */
 function sampleStats(hosts, bundles) {
   const part = (share) => Math.floor(hosts * share);
   const stage = (seconds) => ({ duration_seconds: seconds, outcomes: {}, counts: {} });
@@ -138,7 +138,7 @@ function sampleStats(hosts, bundles) {
   };
 }
 
-/** Returns search files like those from the `search` jobs, but with only a hundred lines each. */
+/** Like those from the `search` jobs, but with only a hundred lines each. */
 function searchFiles(hosts, tabsABundle, seed, domains) {
   const ranges = Array.from({ length: 28 }, () => []);
   for (let index = 0; index < hosts; index += 1) {
@@ -161,10 +161,8 @@ function searchFiles(hosts, tabsABundle, seed, domains) {
   return files;
 }
 
-/** How many different icons the sample has. The number is small because drawing icons is slow. */
 const ICONS = 240;
 
-/** Returns a tab's hostname, and the generator for its other values. */
 function sampleHost(index, seed, domains) {
   const random = generator(seed * 7919 + index);
   const [a, b] = [FIRST, SECOND].map((list) => list[Math.floor(random() * list.length)]);
@@ -194,7 +192,6 @@ function sampleTab(index, seed, icons, domains) {
   return entry;
 }
 
-/** A small icon: a shape in one colour on another, with smoothed edges. */
 export function iconPng(side, random) {
   const colours = [colour(random()), random() < 0.6 ? [255, 255, 255, 255] : colour(random())];
   const ground = GROUNDS[Math.floor(random() * GROUNDS.length)];
@@ -248,7 +245,7 @@ function colour(hue) {
   return [channel(0), channel(1 / 3), channel(2 / 3), 255];
 }
 
-/** Returns a PNG file from RGBA rows, each after its filter byte. */
+/** Each of the RGBA rows follows its filter byte. */
 export function png(width, height, filteredRows) {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);

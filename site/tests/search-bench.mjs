@@ -11,7 +11,7 @@ import { generator } from "../js/stream.js";
 
 const SHOWN = 8;
 const OTHERS = 4;
-/** If a prefix has more candidates, only the best are kept. These may be the same names. */
+/** The best of them may be the same names. */
 const CANDIDATES = 400;
 const [folder, wanted = "10000", top = ""] = process.argv.slice(2);
 if (!folder) {
@@ -23,21 +23,20 @@ const search = `${folder}/site/${prefix}search`;
 const kinds = JSON.parse(readFileSync(`${search}/kinds.json`, "utf8"));
 const manifest = { prefix, search: kinds };
 const random = generator(30);
-/** Yields the list's lines in large pieces: reading thirty million one by one takes minutes. */
+/** Reading thirty million lines one by one takes minutes. */
 function* list() {
   const [file, piece] = [openSync(`${folder}/names.txt`), Buffer.alloc(16 << 20)];
   let rest = "";
   for (;;) {
     const length = readSync(file, piece);
     if (length === 0) return;
-    // The names are ASCII, so a piece never ends within a character.
     const lines = (rest + piece.latin1Slice(0, length)).split("\n");
     rest = lines.pop();
     yield lines;
   }
 }
 
-/** The page's requests: {status, bytes, packed} for each file. */
+/** {status, bytes, packed} for each file. */
 const requests = [];
 globalThis.fetch = async (path) => {
   const file = `${folder}/site/${path}`;
@@ -55,9 +54,6 @@ function entryOf(line) {
   return { host, key: searchKey(host), rank: Number(rank || Infinity), title };
 }
 
-/**
- * Chooses prefixes of names, some that match no name, and title words, in one pass over the list.
- */
 function draw(count) {
   const [names, titled] = [[], []];
   let [seen, seenTitled] = [0, 0];
@@ -84,7 +80,6 @@ function draw(count) {
   return { prefixes: [...prefixes].slice(0, count), words: [...words], names: seen };
 }
 
-/** Returns each prefix's best names, and each word's best hosts, from one pass over all names. */
 function plainScan(prefixes, words) {
   const trie = new Map();
   for (const one of prefixes) {
@@ -138,7 +133,6 @@ function groupBy(values, of) {
   return groups;
 }
 
-/** Returns the names that can still be among the results after other names are added. */
 function best(entries, start) {
   return bestAnswers(entries, start, 2 * SHOWN);
 }
@@ -149,9 +143,6 @@ function isMiddle({ rank, key }, word) {
   return rank <= 100_000 && at > 0;
 }
 
-/**
- * Returns the page's result with an empty cache, and the files that each pause in typing fetched.
- */
 async function lookUp(typed) {
   const files = new SearchFiles();
   const pauses = [];
@@ -174,7 +165,7 @@ const spread = (all, of) => {
 
 /**
  * Returns the share of these hosts that is shown once the first four letters in their names are
- * typed. If hosts start alike, eight places can hold the best eight.
+ * typed.
  */
 async function topShown() {
   const keys = new Map();

@@ -33,7 +33,6 @@ test("what is typed or pasted is found however it is written", () => {
     ["", ""],
     ["/", ""],
     ["ex-", "ex-"],
-    // As it is pasted.
     ...["github.com:443", "github.com.", "user@github.com", "user:pw@GitHub.com", "\"github.com\"",
       "“github.com”", "(https://github.com/)", "http:/github.com", "https//github.com",
       "https:github.com", "://github.com", "//github.com", "github,com", "github.com,",

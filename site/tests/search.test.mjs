@@ -1,5 +1,4 @@
-// The search box in a real browser: the order of results, keys before it is loaded, failures, names
-// in other scripts. Skipped with a message if Chromium is not installed.
+// The search box in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -13,7 +12,6 @@ const skip = program ? false : "no chromium is installed";
 const OPTIONS = "[...document.querySelectorAll('#found [role=option]')]";
 const STATUS = "document.querySelector('#found-status').textContent";
 
-/** Returns a sample whose search files hold `lines`: {"range/file": lines}. */
 function withLines(lines, more = {}) {
   const sample = sampleSite({ bundles: 20 });
   Object.assign(sample.manifest, more);

@@ -5,7 +5,6 @@ import {
 } from "../js/seen-tabs.js";
 
 const METRE_PX = 96 / 0.0254;
-/** Adds the slots [first, end) in a bundle, or each `step`th. */
 function addAll(seen, bundle, first, end, nowMs, step = 1) {
   for (let slot = first; slot < end; slot += step) seen.add(bundle, slot, nowMs);
 }
@@ -46,7 +45,6 @@ test("the pace counts time with new tabs only, and is told when it means somethi
   const seen = new SeenTabs("scans/a/");
   let now = 5_000;
   for (let bundle = 0; bundle < 60; bundle += 1) {
-    // One pause for an hour.
     now += bundle === 30 ? 3_600_000 : 1_000;
     addAll(seen, bundle, 0, 120, now);
     if (bundle === 5) assert.equal(paceText(seen, 30_000_000), "");

@@ -1,5 +1,4 @@
-// Owns a static server on loopback for the tests: the page's own files and a sample scan, below any
-// path prefix, with a CDN's headers. Responses can be replaced to simulate failures.
+// A static server on loopback with the page's own files, a sample scan, and a CDN's headers.
 
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -24,9 +23,9 @@ const TYPES = {
 export const HEADERS = JSON.parse(readFileSync(`${SITE}headers.json`, "utf8"));
 
 /**
- * Serves the page and `sample` below `base`. `replace(path)` may return {status, body} or "drop"
- * (close the connection) instead; `late` contains delays in milliseconds by path. With `tls`, {key,
- * cert}, this speaks HTTP/2 as CDNs do. Resolves to {url, asked, close}.
+ * `replace(path)` may return {status, body} or "drop" (close the connection); `late` contains
+ * delays in milliseconds by path. With `tls`, {key, cert}, this speaks HTTP/2 as CDNs do. Resolves
+ * to {url, asked, close}.
  */
 export async function serveSample(
   sample, { base = "/", port = 0, replace = () => null, gzip = false, tls = null, late = {} } = {},
@@ -73,6 +72,10 @@ function find(sample, path) {
   const bundle = /^tabs\/(\d+)\.json$/.exec(path.slice(sample.prefix.length));
   if (path.startsWith(sample.prefix) && bundle && Number(bundle[1]) < sample.manifest.bundles) {
     return { status: 200, body: JSON.stringify(sample.bundle(Number(bundle[1]))) };
+  }
+  const link = /^t\/(\d+)\.html$/.exec(path);
+  if (link && Number(link[1]) < sample.manifest.bundles) {
+    return { status: 200, body: sample.linkPage(Number(link[1])) };
   }
   const tile = /^map\/(\d+)\/(\d+)-(\d+)\.(?:png|jpg)$/.exec(path.slice(sample.prefix.length));
   const bytes = path.startsWith(sample.prefix) && tile &&

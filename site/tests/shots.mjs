@@ -1,5 +1,5 @@
 // Takes screenshots of the page over the sample site: node shots.mjs FOLDER [WORD]. With WORD, only
-// those whose name contains it. Prints the page's console messages.
+// those whose name contains it.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -57,7 +57,6 @@ const CLOSE = `[...document.querySelectorAll('.row .tab[href]')]
 const COLLAPSE = `[...document.querySelectorAll('.chip')].slice(1, 4)
   .forEach((chip) => chip.dispatchEvent(new MouseEvent('click', { bubbles: true })))`;
 
-/** The screenshots: name, path, media features, actions before it, and view. */
 function* pictures() {
   const views = [
     { width: 360, height: 780, phone: true, scale: 2 },
@@ -78,7 +77,6 @@ function* pictures() {
       yield shot("find", { act: FIND });
       yield shot("closed", { act: CLOSE });
       yield shot("groups", { act: COLLAPSE });
-      // The bar is loaded when the first tab is closed.
       yield shot("question", { act: `${CLOSE}; new Promise((done) => setTimeout(done, 900))
         .then(() => [...document.querySelectorAll('.closing-bar button')].at(-1).click())` });
       yield shot("keys", { act: "document.querySelector('#key-list').click()" });
@@ -105,7 +103,6 @@ function* pictures() {
   }
 }
 
-/** The file that the server does not have, or "". */
 let missing = "";
 const MAP_RESTS = "document.querySelector('#map').ariaBusy === 'false'";
 const MAP = {
@@ -113,7 +110,6 @@ const MAP = {
 };
 const SITE = new URL(sample.bundle(210).entries.find(({ icon }, slot) => slot > 50 && icon).url);
 
-/** The map: whole, nearer, near, with a card and the list, with words, in forced colours. */
 function* mapPictures(shot) {
   yield shot("map-whole", MAP);
   yield shot("map-middle", { ...MAP, path: "map.html#110,110,6" });
@@ -137,7 +133,6 @@ const AT_SITE = {
   path: `#seed=7&site=${SITE.hostname}`, ready: "document.querySelector('.share-bar')",
 };
 
-/** The card of a site, what offers it, and the Share buttons. */
 function* cardPictures(shot) {
   yield shot("found-bar", AT_SITE);
   const card = { ...AT_SITE, act: "document.querySelector('.share-bar button').click()" };
@@ -165,7 +160,7 @@ async function take(browser, server, picture) {
   const { name, view, scheme, media = {}, path = "#seed=7", ready = WALL } = picture;
   const { act, pointAt, without = "" } = picture;
   const page = await browser.page({ ...view, media: { "prefers-color-scheme": scheme, ...media } });
-  // Answer with a generated page, because external names are not resolved here.
+  // External names are not resolved here.
   page.on("Fetch.requestPaused", ({ requestId }) => {
     const body = "<!doctype html><title>x</title><h1>A page in a frame</h1><p>It has come.</p>";
     void page.call("Fetch.fulfillRequest", {

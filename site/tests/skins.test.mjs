@@ -1,5 +1,4 @@
-// Details that make tabs look like those in browsers, in a real browser: a phone's cards, Safari's
-// capsules, the tabs in the header. Skipped with a message if Chromium is not installed.
+// Details that make tabs look like those in browsers, in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

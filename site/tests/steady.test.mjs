@@ -1,6 +1,4 @@
-// Parts that must keep their screen position, in a real browser: rows when a site opens or closes
-// or the window is resized, the focus, icons; and a wall beyond the height that browsers allow.
-// Skipped with a message if Chromium is not installed.
+// Parts that must keep their screen position, in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -14,11 +12,9 @@ const skip = program ? false : "no chromium is installed";
 const OPEN = `document.querySelector('#site').dataset.state === 'shown' &&
   !document.querySelector('#wall.making-room')`;
 const NO_GAPS = "!document.querySelector('.row:not([hidden]) .coming:not([hidden])')";
-/** Visible rows, as {a tab's link: its row's top}. */
 const TOPS = `Object.fromEntries([...document.querySelectorAll('.row:not([hidden])')]
   .map((row) => [row.querySelector('.tab').href, Math.round(row.getBoundingClientRect().top)])
   .filter(([, top]) => top > 50 && top < innerHeight))`;
-/** The tabs in the first row below the header, and its top. */
 const FIRST_ROW = `(() => {
   const edge = document.querySelector('#header').getBoundingClientRect().bottom;
   const rows = [...document.querySelectorAll('.row:not([hidden])')]
@@ -27,7 +23,6 @@ const FIRST_ROW = `(() => {
   const { row, top } = rows.find((one) => one.top >= edge - 1);
   return { hrefs: [...row.querySelectorAll('.tab[href]')].map(String), top: Math.round(top) };
 })()`;
-/** The top of the row that holds the tab, or null. */
 const topOf = (href) => `(() => {
   const tab = [...document.querySelectorAll('.row:not([hidden]) .tab[href]')]
     .find((one) => String(one) === ${JSON.stringify(href)});
@@ -39,7 +34,6 @@ describe("what stays where it is", { skip, concurrency: false }, () => {
 
   const sample = sampleSite({ bundles: 80 });
 
-  /** Visits the page and opens a site. */
   async function openSite(view = {}) {
     const { page } = await visits.visit(sample, { view });
     await scrollBy(page, 1_500);
@@ -49,7 +43,6 @@ describe("what stays where it is", { skip, concurrency: false }, () => {
     return page;
   }
 
-  /** Asserts that rows that are visible before and after have the same position. */
   function assertSame(before, after, least) {
     const both = Object.keys(before).filter((href) => href in after);
     assert.ok(both.length >= least, `${both.length} rows are seen before and after`);

@@ -3,7 +3,6 @@ import test from "node:test";
 import { restoreStream, saveStream } from "../js/saved-stream.js";
 import { partOfTab, shuffledOrder, TabStream } from "../js/stream.js";
 
-/** Returns a stream over bundles with `sizes` tabs; `answer(number)` may replace a response. */
 function streamOf(sizes, { answer = () => null, ...options } = {}) {
   const asked = [];
   const askedAgain = [];

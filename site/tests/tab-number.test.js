@@ -1,4 +1,4 @@
-// Checks a tab's number in its scan, and the choice of its neighbours.
+// Checks a tab's number in its scan, and its neighbours.
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -15,7 +15,16 @@ test("in the first and the last bundle the number is exact", () => {
   assert.deepEqual(numberOf({ hosts: 3, bundles: 1 }, 0, 2, 3), { number: 3, isExact: true });
 });
 
-test("elsewhere it is an estimate with the digits that are known", () => {
+test("elsewhere it is exact if the tabs before the bundle were counted", () => {
+  const at = (bundle, index, first) => tabNumber(SCAN, { bundle, index, count: 120 }, first);
+  assert.deepEqual(at(102_512, 60, 12_345_617), { number: 12_345_678, isExact: true });
+  // Tabs were removed after this count.
+  assert.deepEqual(at(102_512, 60, 30_104_173), { number: 12_344_000, isExact: false });
+  assert.deepEqual(at(102_512, 60, 30_104_172), { number: 30_104_233, isExact: true });
+  assert.equal(tabNumber({ hosts: 0, bundles: 3 }, { bundle: 1, index: 2, count: 9 }, 9), null);
+});
+
+test("elsewhere it is otherwise an estimate with the digits that are known", () => {
   assert.deepEqual(numberOf(SCAN, 102_512, 60), { number: 12_344_000, isExact: false });
   assert.deepEqual(numberOf({ hosts: 48_000, bundles: 400 }, 210, 50),
     { number: 25_300, isExact: false });
@@ -26,7 +35,7 @@ test("elsewhere it is an estimate with the digits that are known", () => {
   }
 });
 
-// The error is what the docstring says: shards have sizes like those of random hashes.
+// The docstring states this error.
 test("the estimate is near the true position when shards differ in size", () => {
   const shards = Array.from({ length: 1_000 }, (_, shard) => shard);
   const sizes = shards.map((shard) => 1_200 + Math.round(35 * Math.sin(shard)));

@@ -1,5 +1,4 @@
-// The page with a larger text size in the browser's settings, and in narrow windows: tabs and text
-// grow, and nothing is cut off. Skipped with a message if no Chromium is installed.
+// The page with a larger text size in the browser's settings.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";

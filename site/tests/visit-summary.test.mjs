@@ -1,5 +1,4 @@
-// The summary of a visit in a real browser: its numbers, the ways to it, its picture. Skipped with
-// a message if Chromium is not installed.
+// The summary of a visit in a real browser.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -26,7 +25,6 @@ describe("the summary of a visit", { skip, concurrency: false }, () => {
   const visits = visitsOfSuite(program);
   const visit = (view = {}, options = {}) =>
     visits.visit(sampleSite({ bundles: 40 }), { view: { media: CALM, ...view }, ...options });
-  /** Closes as many tabs in view as the keyboard can. */
   const closeTabs = async (page, number) => {
     await page.evaluate("document.querySelector('.row .tab[tabindex=\"0\"]').focus()");
     for (let i = 0; i < number; i += 1) await page.key("Delete");
@@ -113,7 +111,6 @@ describe("the summary of a visit", { skip, concurrency: false }, () => {
       assert.deepEqual([heading, rest], ["You closed 4,800 tabs", "None to go."]);
       const { wide, cut } = await page.evaluate(MISPLACED);
       assert.deepEqual([wide, cut], [false, []]);
-      // Escape closes the summary, and only then shows the tabs again.
       await page.key("Escape");
       await page.until("no summary", `!${OPEN}`);
       assert.ok(await page.evaluate(`document.querySelector('#wall').inert &&

@@ -1,24 +1,19 @@
-// Owns visits to the page over a sample site: starts and closes a browser, a server and a page.
-// Sites in frames are simulated unless a visit requests otherwise: only loopback is resolved.
+// Visits the page over a sample site. Sites in frames are simulated unless a visit requests
+// otherwise, because only loopback is resolved.
 
 import { after, afterEach } from "node:test";
 import { Chromium } from "./chromium.mjs";
 import { PATIENCE_MS, until } from "./patience.mjs";
 import { serveSample } from "./server.mjs";
 
-/** Some tabs are painted. */
 export const PAINTED = "document.querySelectorAll('.row .tab[href]').length > 20";
-/**
- * True once the window is full of tabs, or all tabs are painted, and icons and interaction.js are
- * loaded.
- */
+/** The window is full of tabs, or all tabs are painted, and icons and interaction.js are loaded. */
 export const FILLED = `${PAINTED} && document.querySelector('link[rel=manifest]') &&
   [...document.images].every((image) => image.complete) && (
   [...document.querySelectorAll('.row:not([hidden])')].at(-1).getBoundingClientRect().bottom >=
     innerHeight ||
   document.body.innerText.includes('every tab: '))`;
 const READY = "document.readyState === 'complete'";
-/** All pages, and when each is ready to be checked. */
 export const PAGES = {
   "": FILLED,
   "map.html": `document.querySelector('#seen').textContent !== '' ||
@@ -28,7 +23,7 @@ export const PAGES = {
   "bot.html": READY,
   "404.html": READY,
 };
-/** Elements that are outside the window or cut off without an ellipsis, by class and text. */
+/** Elements that are outside the window or cut off without an ellipsis. */
 export const MISPLACED = `(() => {
   const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
   const all = 'h1, h2, p, b, code, button, .strip .title, .tile span';
@@ -49,7 +44,7 @@ export const MISPLACED = `(() => {
 const FRAME_PAGE = "<!doctype html><title>framed</title><p id=here>framed</p>" +
   "<script>document.title = window.origin</script>";
 
-/** Delays the responses to requests for search files until `window.release` is called. */
+/** Delays the responses for search files until `window.release` is called. */
 export const HOLD_SEARCH = `(() => {
   const { fetch } = window;
   const released = new Promise((resolve) => (window.release = resolve));
@@ -72,7 +67,6 @@ export class Visits {
   #start;
   #browser = null;
 
-  /** `options` are added to the browser's command line. The browser starts on demand. */
   constructor(program, options = []) {
     this.#start = () => new Chromium(program, options);
     this.open = [];
@@ -83,10 +77,7 @@ export class Visits {
     return this.#browser;
   }
 
-  /**
-   * Visits `path` in the sample with `hash` and waits for `until`. Resolves to {page, server}. The
-   * page's own host is `ownHost`; `prepare(page)` is called before the page is opened.
-   */
+  /** Waits for `until`, and resolves to {page, server}. */
   async visit(sample, {
     view = {}, path = "", hash = "#seed=7", until = FILLED, ownHost = "127.0.0.1",
     framesAreReal = false, prepare = () => {}, ...serving
@@ -104,14 +95,12 @@ export class Visits {
     return visit;
   }
 
-  /** Ends one visit. */
   async end(visit) {
     this.open = this.open.filter((one) => one !== visit);
     await this.browser.call("Target.closeTarget", { targetId: visit.page.targetId });
     await visit.server.close();
   }
 
-  /** Ends all visits; the browser keeps running. */
   async leave() {
     for (const visit of this.open) await this.end(visit);
   }
@@ -122,9 +111,6 @@ export class Visits {
   }
 }
 
-/**
- * Returns the Visits for a suite's tests: visits end with their test, the browser with the suite.
- */
 export function visitsOfSuite(program) {
   const visits = new Visits(program);
   afterEach(() => visits.leave());
@@ -132,9 +118,6 @@ export function visitsOfSuite(program) {
   return visits;
 }
 
-/**
- * Answers every https request from the page with one small page. `page.framed` lists the requests.
- */
 async function simulateFrames(page) {
   page.framed = [];
   page.on("Fetch.requestPaused", ({ requestId, request }) => {
@@ -151,12 +134,11 @@ async function simulateFrames(page) {
 
 /** Longer than any pause that the page waits for before it writes, counts or draws something. */
 const REST_MS = 800;
-/** The address and the visible position. */
 const PLACE = "[location.hash, history.state, scrollY]";
 
 /**
- * Waits until an expression keeps its value for as long as the page's longest pause, and resolves
- * to this value. A busy page ends its pauses late, but in the order in which they started.
+ * Resolves to the value of `expression` once it is unchanged for this long. A busy page ends its
+ * pauses late, but in the order in which they started.
  */
 export const atRest = (page, expression = PLACE) => page.evaluate(`(async () => {
   const now = () => JSON.stringify(${expression});
@@ -168,16 +150,12 @@ export const atRest = (page, expression = PLACE) => page.evaluate(`(async () => 
   return JSON.parse(before ?? 'null');
 })()`);
 
-/** Scrolls, and waits for the painting that follows. */
 export async function scrollBy(page, px) {
   await page.evaluate(`window.scrollBy(0, ${px})`);
   await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
 }
 
-/**
- * Clicks in the middle of the first fully visible element that matches the selector. Rows move: the
- * hovered row stops, and the element is clicked once the pointer is on it.
- */
+/** Rows move: the hovered row stops, and the element is clicked once the pointer is on it. */
 export async function clickOn(page, selector) {
   const wanted = JSON.stringify(selector);
   await until(`something to click on: ${selector}`, async () => {
@@ -201,10 +179,7 @@ export async function clickOn(page, selector) {
   });
 }
 
-/**
- * Presses, moves and releases a pointer on the map, in one call: events {name, x, y, at}, `at` in
- * milliseconds.
- */
+/** The events are {name, x, y, at}, `at` in milliseconds. */
 export const sendPointer = (page, pointerType, events) => page.evaluate(`(() => {
   const map = document.querySelector('#map');
   // A pointer that does not exist cannot be captured.

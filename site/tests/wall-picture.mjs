@@ -6,7 +6,6 @@ import { Chromium, findChromium } from "./chromium.mjs";
 
 /** The README shows this picture at half its width. */
 const VIEW = { width: 1200, height: 600, scale: 1 };
-/** Fades and the rows' first movements take this long. */
 const SETTLE_MS = 1500;
 const WALL = "document.querySelectorAll('.row .tab[href]').length > 10";
 

@@ -10,7 +10,6 @@ const CLOSE = 8;
 const PING = 9;
 const PONG = 10;
 
-/** Connects to `ws://host:port/path`; `onText` is called with each message, `onEnd` at the end. */
 export async function openWebSocket({ host, port, path }, onText, onEnd) {
   const key = randomBytes(16).toString("base64");
   const socket = connect(port, host);
@@ -53,7 +52,7 @@ export async function openWebSocket({ host, port, path }, onText, onEnd) {
   };
 }
 
-/** Returns one whole client frame, whose payload must be masked. */
+/** A client frame's payload must be masked. */
 function frame(code, payload) {
   const { length } = payload;
   const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
@@ -65,9 +64,6 @@ function frame(code, payload) {
   return Buffer.concat([head, mask, payload.map((byte, at) => byte ^ mask[at % 4])]);
 }
 
-/**
- * Accepts a server's bytes as they arrive, and calls `onMessage(code, payload)` for each message.
- */
 class FrameReader {
   #rest = Buffer.alloc(0);
   #parts = [];

@@ -15,6 +15,7 @@ fn page() -> LinkPage {
     LinkPage {
         bundle: 7,
         tabs: 119,
+        first: Some(833),
         names: names(&["wikipedia.org", "www.example.com", "xn--bcher-kva.example"]),
         prefix: PREFIX.to_owned(),
         site_url: Some("https://tabs.example/".to_owned()),
@@ -86,6 +87,7 @@ fn hostile_names_are_text_and_pages_are_read_back() {
         page(),
         LinkPage { site_url: None, ..page() },
         LinkPage { picture: None, ..page() },
+        LinkPage { first: None, ..page() },
         LinkPage { names: hostile.clone(), tabs: 3, ..page() },
         LinkPage { names: Vec::new(), tabs: 0, prefix: String::new(), ..page() },
         LinkPage { site_url: Some("https://tabs.example/\"<&/".to_owned()), ..page() },
@@ -114,7 +116,7 @@ fn an_empty_bundle_has_a_page_that_leads_to_the_whole() {
 #[test]
 fn a_page_of_ordinary_names_has_two_kilobytes_at_most() {
     let names = (0..LISTED_NAMES).map(|at| format!("www.ordinary-name-{at}.example")).collect();
-    let page = LinkPage { names, ..page() };
+    let page = LinkPage { names, first: Some(30_000_000), ..page() };
     let bytes = page.write().len();
     assert!(bytes <= 2_048, "{bytes}");
 }

@@ -87,7 +87,7 @@ fn a_crawler_reads_title_address_and_picture_of_every_bundle() {
     assert!(bundles > 5, "{bundles}");
     assert_eq!(files(&site.join("t")).len() as u64, bundles);
     let served = Served::start(&internet, &site);
-    let (mut pictures, mut bytes) = (BTreeSet::new(), 0);
+    let (mut pictures, mut bytes, mut before) = (BTreeSet::new(), 0, 0);
     for number in 0..bundles {
         let (status, kind, rule, body) = served.get(&format!("t/{number}.html"));
         let html = String::from_utf8(body).unwrap();
@@ -104,6 +104,8 @@ fn a_crawler_reads_title_address_and_picture_of_every_bundle() {
         assert_eq!(tag(&html, "property=\"og:url\" content=\""), address);
         let named = tag(&html, "data-site=\"");
         assert_eq!(hosts.is_empty(), named.is_empty(), "{html}");
+        assert_eq!(tag(&html, "data-first=\""), before.to_string());
+        before += hosts.len();
         assert!(named.is_empty() || hosts.contains(&named), "{named}");
         let picture = tag(&html, "property=\"og:image\" content=\"");
         pictures.insert(picture.strip_prefix(site_url).unwrap().to_owned());
@@ -113,6 +115,7 @@ fn a_crawler_reads_title_address_and_picture_of_every_bundle() {
         bytes += html.len() as u64;
     }
     println!("{bundles} link pages have {bytes} bytes");
+    assert_eq!(manifest(&site)["hosts"], before);
     let side = manifest(&site)["map"]["tile"].as_u64().unwrap();
     for picture in pictures {
         let (status, kind, _, body) = served.get(&picture);
@@ -147,6 +150,8 @@ fn a_takedown_takes_the_host_out_of_its_link_page_whichever_scan_wrote_it() {
     let html = page(number);
     assert!(!hosts_in(&html).contains(&host), "{html}");
     assert_eq!(tag(&html, "data-tabs=\""), (before - 1).to_string());
+    assert_eq!(tag(&html, "data-first=\""), first);
+    assert_eq!(page(number + 2), later);
     assert_ne!(tag(&html, "data-site=\""), "");
     assert_eq!(fs::read_to_string(&other).unwrap(), others);
     // A damaged page loses all names.

@@ -58,9 +58,11 @@ pub(super) async fn publish(
     let objects = ScanObjects::new(site, &manifest.prefix, heartbeat);
     let bundles = i32::try_from(manifest.bundles).unwrap_or(i32::MAX);
     let best = objects.best_known(bundles.unsigned_abs() as usize).await?;
-    let page = |bundle: i32, best: &BestKnown| LinkPage {
+    let firsts = tabs_before(&best, manifest.hosts);
+    let page = |bundle: i32, best: &BestKnown, first: Option<u64>| LinkPage {
         bundle,
         tabs: best.tabs(),
+        first,
         names: best.names(),
         prefix: manifest.prefix.clone(),
         site_url: operator.site_url.clone(),
@@ -70,9 +72,10 @@ pub(super) async fn publish(
             .as_ref()
             .and_then(|map| LinkPicture::of_bundle(map, &manifest.prefix, bundle)),
     };
-    let numbered: Vec<(i32, BestKnown)> = (0..).zip(best).collect();
+    let numbered: Vec<(i32, (BestKnown, Option<u64>))> =
+        (0..).zip(best.into_iter().zip(firsts)).collect();
     for some in numbered.chunks(PAGES_IN_MEMORY) {
-        let pages = some.iter().map(|(bundle, best)| page(*bundle, best));
+        let pages = some.iter().map(|(bundle, (best, first))| page(*bundle, best, *first));
         put_pages(site, pages.collect(), heartbeat).await?;
     }
     let nameless = |bundle| LinkPage { bundle, script: script.to_owned(), ..LinkPage::default() };
@@ -83,6 +86,15 @@ pub(super) async fn publish(
     objects.correct_noted_link_pages().await?;
     tracing::info!(pages = numbered.len(), nameless = beyond.len(), "link pages are written");
     Ok(())
+}
+
+/// Returns for each bundle the number of tabs in the bundles before it. All are `None` if the
+/// search files do not have all `hosts` tabs, because they would give wrong numbers.
+fn tabs_before(best: &[BestKnown], hosts: u64) -> Vec<Option<u64>> {
+    let counts = || best.iter().map(|best| u64::from(best.tabs()));
+    let is_complete = counts().sum::<u64>() == hosts;
+    let firsts = counts().scan(0, |sum, tabs| Some(std::mem::replace(sum, *sum + tabs)));
+    firsts.map(|first| is_complete.then_some(first)).collect()
 }
 
 async fn put_pages(
@@ -110,4 +122,20 @@ async fn beyond(site: &dyn Store, bundles: i32) -> Result<Vec<i32>, JobError> {
         found.extend(link_page_number(&object?.key).filter(|number| *number >= bundles));
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_known_only_if_the_search_files_have_all_tabs() {
+        let bundles = [2, 0, 3].map(|tabs| {
+            let mut best = BestKnown::default();
+            (0..tabs).for_each(|tab| best.add(&format!("{tab}.example"), None));
+            best
+        });
+        assert_eq!(tabs_before(&bundles, 5), [Some(0), Some(2), Some(2)]);
+        assert_eq!(tabs_before(&bundles, 6), [None; 3]);
+    }
 }

@@ -43,7 +43,7 @@ impl ScanObjects<'_> {
             .map(|RewrittenBundle { number, bundle, .. }| async move {
                 let key = link_page(*number);
                 let change = |before| ready(Ok(self.corrected(*number, before, bundle)));
-                let changed: Result<bool, StorageError> =
+                let changed: Result<(), StorageError> =
                     self.site.update(&key, put_options(&key), change).await;
                 self.heartbeat.beat();
                 changed
@@ -51,7 +51,7 @@ impl ScanObjects<'_> {
             .collect();
         stream::iter(corrections)
             .buffer_unordered(CONCURRENT_OBJECTS)
-            .try_for_each(|_| ready(Ok(())))
+            .try_for_each(|()| ready(Ok(())))
             .await
     }
 
@@ -71,7 +71,7 @@ impl ScanObjects<'_> {
         &self,
         number: i32,
         before: Option<Tagged>,
-    ) -> Result<ObjectChange<bool>, RemovalError> {
+    ) -> Result<ObjectChange<()>, RemovalError> {
         // Must follow the read of the page: a removal changes the bundle before the page.
         let key = format!("{}{}", self.prefix, bundle_path(number));
         let bundle = read_bundle(self.site, &key).await?;
@@ -84,18 +84,18 @@ impl ScanObjects<'_> {
         number: i32,
         before: Option<Tagged>,
         bundle: &PublishedBundle,
-    ) -> ObjectChange<bool> {
-        let Some(before) = before else { return ObjectChange::Keep(false) };
+    ) -> ObjectChange<()> {
+        let Some(before) = before else { return ObjectChange::Keep(()) };
         let after = match LinkPage::read(number, &before.bytes) {
-            Some(page) if page.prefix != self.prefix => return ObjectChange::Keep(false),
+            Some(page) if page.prefix != self.prefix => return ObjectChange::Keep(()),
             Some(page) => without_others(page, bundle),
             // A damaged page may name any host.
             None => LinkPage { bundle: number, ..LinkPage::default() },
         };
         let after = after.write();
         match after.as_bytes() == before.bytes {
-            true => ObjectChange::Keep(false),
-            false => ObjectChange::Write(after.into(), true),
+            true => ObjectChange::Keep(()),
+            false => ObjectChange::Write(after.into(), ()),
         }
     }
 
@@ -141,7 +141,8 @@ impl ScanObjects<'_> {
     }
 }
 
-/// Removes the names without a tab in the bundle.
+/// Removes the names without a tab in the bundle. The number of tabs before the bundle stays that
+/// of publishing, because otherwise each removal would rewrite all later pages.
 fn without_others(page: LinkPage, bundle: &PublishedBundle) -> LinkPage {
     let hosts: HashSet<String> = bundle.tabs().map(|(hostname, ..)| hostname).collect();
     let tabs = u32::try_from(hosts.len()).unwrap_or(u32::MAX);

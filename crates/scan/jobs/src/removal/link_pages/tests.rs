@@ -28,6 +28,7 @@ fn page(bundle: i32, prefix: &str) -> LinkPage {
     LinkPage {
         bundle,
         tabs: 2,
+        first: Some(240),
         names: ["gone.example", "left.example"].map(str::to_owned).to_vec(),
         prefix: prefix.to_owned(),
         script: "js/link.js".to_owned(),
