@@ -8,7 +8,7 @@ const KNOWN = [{
     "shows as windows-1252; held whole it is plainly UTF-8 (crates/core/webpage/src/charset.rs)",
 }];
 
-/** Returns the reason for a difference, or a note that nobody has explained it. */
+/** Returns the reason for this difference, or a note that nobody has explained it. */
 export function faultOf(name, what) {
   const known = KNOWN.find((one) => name.includes(one.name) && (!one.what || one.what === what));
   return known ? known.fault : "unexplained";

@@ -46,7 +46,7 @@ function filesBelow(set, folder) {
   return [...found.values()];
 }
 
-/** Returns up to `count` files per kind, or all if `count` is 0. */
+/** Returns up to `count` files per kind, or all of this list if `count` is 0. */
 export function sampled(files, count, seed) {
   if (count === 0) return files;
   const taken = new Set();

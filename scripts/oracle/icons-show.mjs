@@ -1,7 +1,7 @@
 // Shows one image in a page and returns the result. This function is sent to the browser as a
 // string, so it must not use anything outside itself.
 
-/** The sizes in pixels at which the browser draws, and its time limit in milliseconds. */
+/** Sizes in pixels at which the browser draws an image, and its time limit in milliseconds. */
 export const LIMITS = { fittedSide: 32, maxSide: 2048, averagedSide: 8, patience: 20_000 };
 
 /** Runs in the page: shows the image at `source`. icons.mjs describes the result. */

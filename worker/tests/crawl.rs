@@ -162,7 +162,7 @@ fn a_crawl_is_started_with_its_seeds_and_settings_and_shown() {
         [
             "refused: \"nothing\": neither a URL nor a hostname such as example.com",
             "refused: seeds.txt:4: \"mailto:me@a.example\": the scheme is neither http nor https",
-            "refused: seeds.txt:6: \"1,c.example\": no host has such a name",
+            "refused: seeds.txt:6: \"1,c.example\": the hostname has an invalid character",
         ]
     );
     assert!(started.stderr.contains("3 seeds, 3 refused"), "{}", started.stderr);
@@ -243,7 +243,7 @@ fn an_option_out_of_its_bounds_is_named_in_one_line() {
     let crawls = Crawls::new();
     for (option, value, said) in [
         ("--depth", "1001", "1000"),
-        ("--limit", "0", "from 1"),
+        ("--limit", "0", "expected 1 to"),
         ("--site-pages", "0", "1000000000"),
         ("--include", "https://a.example/", "leave out the scheme"),
         ("--exclude", "re:(", "pattern 1"),
@@ -253,9 +253,9 @@ fn an_option_out_of_its_bounds_is_named_in_one_line() {
         ("--types", "htlm", "htlm"),
         ("--delay", "2h", "3600000"),
         ("--max-delay", "2h", "3600000"),
-        ("--delay-factor", "NaN", "from 0 to 100"),
+        ("--delay-factor", "NaN", "expected 0 to 100"),
         ("--for", "366d", "31536000"),
-        ("--max-store", "0", "from 1"),
+        ("--max-store", "0", "expected 1 to"),
     ] {
         let option_and_value = format!("{option}={value}");
         let refused = crawls.run(&["start", "--to", "store", &option_and_value, "a.example"]);
@@ -331,7 +331,7 @@ fn a_crawl_has_a_store_for_each_range_of_slots() {
     for (stores, said) in [
         (&["--to", "00-7f=one"][..], "--to: no store is given for slot 80"),
         (&["--to", "00-80=one", "--to", "80-ff=two"], "--to: slot 80 has two stores"),
-        (&["--to", "one", "--to", "80-ff=two"], "--to one: a range of stores looks like"),
+        (&["--to", "one", "--to", "80-ff=two"], "--to one: invalid store range"),
     ] {
         let arguments = [&["start"], stores, &["example.com"]].concat();
         crawls.run(&arguments).refused(2, &[said]);

@@ -41,7 +41,7 @@ fn a_service_is_ready_if_its_bucket_exists_and_reports_what_is_missing() {
     let (other, address) = start(&format!("http://{}", unused_address()));
     let lacking = ready(&address);
     assert!(lacking.starts_with("HTTP/1.1 503"), "{lacking}");
-    assert!(lacking.contains("the store does not answer"), "{lacking}");
+    assert!(lacking.contains("cannot reach the store"), "{lacking}");
     for service in [service, other] {
         service.terminate();
         service.finish().expect_code(4);

@@ -384,7 +384,7 @@ fn few_open_files_mean_a_warning_and_fewer_concurrent_requests_and_the_same_scan
     netns::limit_open_files(&mut command, 600);
     let ended = run(command).expect_code(0);
     let warning = "--in-flight is too high: open files: the limit is 600, --in-flight 5000 \
-                   wants 20000; using 150";
+                   needs 20000; using 150";
     assert!(ended.stderr.contains(warning), "{}", ended.stderr);
     assert!(!ended.stderr.contains("Too many open files"), "{}", ended.stderr);
     outcomes::assert_totals(&internet.folder.path().join("site"));

@@ -106,7 +106,7 @@ fn drop_crawl(database: &Database, name: &str, more: &[&str]) -> Ended {
 
 fn assert_running_is_in_the_way(database: &Database, first: &str, third: &str) {
     let refused = drop_crawl(database, third, &[]).expect_code(1).stderr;
-    assert!(refused.contains("is running: `crawl cancel` ends it"), "{refused}");
+    assert!(refused.contains("is running; end it with `crawl cancel`"), "{refused}");
     let refused = drop_crawl(database, first, &[]).expect_code(1).stderr;
     assert!(refused.contains("repeats crawl"), "{refused}");
     crawl(database, &["cancel", third]).expect_code(0);

@@ -61,7 +61,7 @@ fn fetches_that_refer_to_a_forgotten_record_are_forgotten_too() {
     crawler(&internet, &database, &["--exit-when-done"]).finish().expect_code(0);
     assert_eq!(lines(), before - all);
     let again = run(database.owner(&["crawl", "gc"])).expect_code(0).stderr;
-    assert!(again.contains("0 records taken out of 0 archives"), "{again}");
+    assert!(again.contains("0 records removed from 0 archives"), "{again}");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn only_forgotten_captures_are_removed_from_archives_and_indexes() {
     assert!(refused(&["--url", "mailto:a@b"]).contains("neither http nor https"));
     assert!(refused(&[]).contains("--site <SITE>"));
     let nothing = run(database.owner(&["crawl", "gc"])).expect_code(0).stderr;
-    assert!(nothing.contains("0 records taken out of 0 archives"), "{nothing}");
+    assert!(nothing.contains("0 records removed from 0 archives"), "{nothing}");
 
     run(database.owner(&["crawl", "forget", "--site", &site])).expect_code(0);
     let said = run(database.owner(&["crawl", "forget", "--url", &url])).expect_code(0).stdout;
@@ -120,7 +120,7 @@ fn only_forgotten_captures_are_removed_from_archives_and_indexes() {
         assert!(!is_forgotten(&key_of(line["url"].as_str().unwrap())), "{line}");
     }
     let again = run(database.owner(&["crawl", "gc"])).expect_code(0).stderr;
-    assert!(again.contains("0 records taken out of 0 archives"), "{again}");
+    assert!(again.contains("0 records removed from 0 archives"), "{again}");
 
     // A repetition stores a forgotten URL as new, because it has no earlier capture.
     let started = run(repeat(&internet, &database, &name)).expect_code(0).stdout;

@@ -48,8 +48,8 @@ impl Lie {
     fn named(self) -> &'static str {
         match self {
             Self::NxdomainForAll => {
-                "waiting for the resolver: it returned a false result: example.com, which exists, \
-                 does not exist (NXDOMAIN)"
+                "waiting for the resolver: it returned a false result: example.com exists, but \
+                 was reported missing (NXDOMAIN)"
             }
             Self::OneAddressForAll => {
                 "waiting for the resolver: it returned a false result: everytab-"

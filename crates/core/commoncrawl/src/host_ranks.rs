@@ -27,7 +27,7 @@ pub enum HostRanksError {
     #[error("the first line does not name #harmonicc_pos and #host_rev: {0:?}")]
     NoHeader(String),
     /// A line is too long or has no host.
-    #[error("line {line} does not contain a position and a host: {text:?}")]
+    #[error("line {line} is too long, or has no position and no host: {text:?}")]
     BadLine {
         /// Line number from 1, or 0 if the line is too long.
         line: usize,
@@ -49,14 +49,14 @@ pub enum HostRanksError {
 /// Returns an error if these bytes do not start such a file, or contain no host.
 pub fn read_host_ranks(gzip: &[u8], most: usize) -> Result<Vec<String>, HostRanksError> {
     let mut lines = BufReader::new(MultiGzDecoder::new(gzip));
-    let header = read_line(&mut lines)?.unwrap_or_default();
+    let header = read_line(&mut lines, 1)?.unwrap_or_default();
     let column = |name: &str| header.split('\t').position(|field| field == name);
     let (Some(_), Some(host)) = (column("#harmonicc_pos"), column("#host_rev")) else {
         return Err(HostRanksError::NoHeader(shortened(&header)));
     };
     let mut hosts = Vec::new();
     while hosts.len() < most
-        && let Some(line) = read_line(&mut lines)?
+        && let Some(line) = read_line(&mut lines, hosts.len() + 2)?
     {
         let reversed = line.split('\t').nth(host).filter(|name| !name.is_empty());
         let Some(reversed) = reversed else {
@@ -90,7 +90,7 @@ fn read_line(lines: &mut impl BufRead) -> Result<Option<String>, HostRanksError>
         if line.len() > MAX_LINE_BYTES {
             line.truncate(MAX_LINE_BYTES);
             let text = shortened(&String::from_utf8_lossy(&line));
-            return Err(HostRanksError::BadLine { line: 0, text });
+            return Err(HostRanksError::BadLine { line: number, text });
         }
         if end.is_some() {
             return Ok(Some(String::from_utf8_lossy(&line).trim_end().to_owned()));
@@ -182,7 +182,9 @@ mod tests {
         assert!(refused(&gzip("a\tb\n")).contains("#host_rev"));
         assert!(refused(&gzip(HEADER)).contains("no host"));
         assert!(refused(&gzip(&format!("{HEADER}1\t2\n"))).contains("line 2"));
-        assert!(refused(&gzip(&"x".repeat(5_000))).contains("xxx"));
+        assert!(refused(&gzip(&"x".repeat(5_000))).contains("line 1 is too long"));
+        let second = format!("{HEADER}{}", "x".repeat(5_000));
+        assert!(refused(&gzip(&second)).contains("line 2 is too long"));
         assert!(refused(b"").contains("#harmonicc_pos"));
     }
 

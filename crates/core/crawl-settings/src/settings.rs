@@ -227,7 +227,8 @@ impl CrawlSettings {
         within("delay", "milliseconds", self.delay_ms, 0, MAX_DELAY_MS)?;
         within("max-delay", "milliseconds", self.max_delay_ms, 0, MAX_DELAY_MS)?;
         if !(0.0..=MAX_DELAY_FACTOR).contains(&self.delay_factor) {
-            let reason = format!("{} is not from 0 to {MAX_DELAY_FACTOR}", self.delay_factor);
+            let factor = self.delay_factor;
+            let reason = format!("invalid value {factor}: expected 0 to {MAX_DELAY_FACTOR}");
             return Err(CrawlSettingsError::new("delay-factor", reason));
         }
         if !self.stores.is_empty() {
@@ -238,7 +239,7 @@ impl CrawlSettings {
         let (age, most) = (self.store_again_after_s, MAX_STORE_AGAIN_AFTER_S);
         within("store-again-after", "seconds", age, 0, most)?;
         if self.duplicates == DuplicatesOption::Reject && self.again.is_none() {
-            let reason = "reject is for a crawl with --again, which has something to compare with";
+            let reason = "reject requires --again, because it compares with the earlier crawl";
             return Err(CrawlSettingsError::new("duplicates", reason));
         }
         within("retries", "times", self.retries.into(), 0, MAX_RETRIES.into())?;
@@ -301,7 +302,7 @@ impl CrawlSettings {
         rules.check().map_err(|error| match error {
             RulesError::Depth => CrawlSettingsError::new(
                 "depth",
-                format!("{} is not from 0 to {MAX_DEPTH}", self.depth),
+                format!("invalid value {}: expected 0 to {MAX_DEPTH}", self.depth),
             ),
             RulesError::SitePages => CrawlSettingsError::new("site-pages", error),
             RulesError::TrapPages => CrawlSettingsError::new("trap-pages", error),
@@ -384,7 +385,8 @@ fn within(
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    Err(CrawlSettingsError::new(option, format!("{value} is not from {least} to {most} {unit}")))
+    let reason = format!("invalid value {value}: expected {least} to {most} {unit}");
+    Err(CrawlSettingsError::new(option, reason))
 }
 
 mod scope_word {

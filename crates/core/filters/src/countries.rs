@@ -45,8 +45,9 @@ impl TryFrom<String> for CountryCode {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Self::parse(&text)
-            .ok_or_else(|| format!("{text:?} is not a two-letter country code, such as DE"))
+        Self::parse(&text).ok_or_else(|| {
+            format!("invalid country {text:?}: expected a two-letter code, such as DE")
+        })
     }
 }
 

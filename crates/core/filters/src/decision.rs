@@ -96,7 +96,7 @@ impl fmt::Display for DecidedBy {
         match self {
             Self::Rule(number) => write!(to, "rules[{number}]"),
             Self::List(number) => write!(to, "lists[{number}]"),
-            Self::NotListed => write!(to, "lists: in no list with mode keep"),
+            Self::NotListed => write!(to, "lists: not in any list with mode keep"),
             Self::TopLevelDomain(country) => write!(to, "countries: top-level domain of {country}"),
             Self::Address(country) => write!(to, "countries: server address in {country}"),
             Self::Type => write!(to, "types"),

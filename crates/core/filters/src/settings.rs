@@ -191,7 +191,7 @@ impl FilterSettings {
     /// Returns an error like [`Self::parse`].
     pub fn of_value(value: Value) -> Result<Self, FilterError> {
         let Value::Object(fields) = value else {
-            return Err(FilterError::new("filter", "it is not a JSON object"));
+            return Err(FilterError::new("filter", "expected a JSON object"));
         };
         let mut settings = Self::default();
         for (field, value) in fields {
@@ -238,8 +238,9 @@ impl FilterSettings {
             check_values("languages", languages.values())?;
             let unknown = languages.values().iter().find(|code| language_code(code).is_none());
             if let Some(code) = unknown {
-                let reason =
-                    format!("{code:?} is not a language that can be detected, such as de or deu");
+                let reason = format!(
+                    "unknown language {code:?}: expected a detectable one, such as de or deu"
+                );
                 return Err(FilterError::new("languages", reason));
             }
         }
@@ -249,8 +250,9 @@ impl FilterSettings {
         if let Some(types) = &self.types {
             check_values("types", types.values())?;
             if let Some(text) = types.values().iter().find(|text| !is_type(text)) {
-                let reason =
-                    format!("{text:?} is not a content type, such as text/html or image/*");
+                let reason = format!(
+                    "invalid content type {text:?}: expected one such as text/html or image/*"
+                );
                 return Err(FilterError::new("types", reason));
             }
         }
@@ -274,13 +276,13 @@ impl FilterSettings {
 
     fn check_lists(&self) -> Result<(), FilterError> {
         if self.lists.len() > MAX_LISTS {
-            return Err(FilterError::new("lists", format!("more than {MAX_LISTS}")));
+            return Err(FilterError::new("lists", format!("more than {MAX_LISTS} lists")));
         }
         for (number, list) in self.lists.iter().enumerate() {
             let field = |name: &str| format!("lists[{number}].{name}");
             check_filter_name(&list.name).map_err(|why| FilterError::new(field("name"), why))?;
             if list.categories.len() > MAX_CATEGORIES {
-                let reason = format!("more than {MAX_CATEGORIES}");
+                let reason = format!("more than {MAX_CATEGORIES} categories");
                 return Err(FilterError::new(field("categories"), reason));
             }
             for category in &list.categories {
@@ -303,22 +305,24 @@ impl WordSettings {
             if !is_word {
                 let shown: String = word.chars().take(20).collect();
                 let reason = format!(
-                    "{shown:?} is not a word of 1 to {MAX_NAME_BYTES} bytes without outer spaces"
+                    "invalid word {shown:?}: expected 1 to {MAX_NAME_BYTES} bytes without \
+                     surrounding spaces"
                 );
                 return Err(FilterError::new("words.weights", reason));
             }
             if weight.abs() > MAX_WEIGHT {
-                let reason =
-                    format!("{weight} of {word:?} is not from -{MAX_WEIGHT} to {MAX_WEIGHT}");
+                let range = format!("-{MAX_WEIGHT} to {MAX_WEIGHT}");
+                let reason = format!("invalid weight {weight} of {word:?}: expected {range}");
                 return Err(FilterError::new("words.weights", reason));
             }
         }
         if !(1..=MAX_WEIGHT).contains(&self.threshold) {
-            let reason = format!("{} is not from 1 to {MAX_WEIGHT}", self.threshold);
+            let value = self.threshold;
+            let reason = format!("invalid threshold {value}: expected 1 to {MAX_WEIGHT}");
             return Err(FilterError::new("words.threshold", reason));
         }
         if self.places.is_empty() || self.places.len() > both_places().len() {
-            return Err(FilterError::new("words.in", "it is not title, text or both"));
+            return Err(FilterError::new("words.in", "expected title, text or both"));
         }
         Ok(())
     }
@@ -338,10 +342,10 @@ impl WordSettings {
 impl CountrySettings {
     fn check(&self) -> Result<(), FilterError> {
         if self.keep.is_empty() == self.drop.is_empty() {
-            return Err(FilterError::new("countries", "give one of keep and drop"));
+            return Err(FilterError::new("countries", "expected either keep or drop"));
         }
         if self.keep.len().max(self.drop.len()) > MAX_VALUES {
-            return Err(FilterError::new("countries", format!("more than {MAX_VALUES}")));
+            return Err(FilterError::new("countries", format!("more than {MAX_VALUES} values")));
         }
         match &self.addresses {
             Some(name) => {
@@ -358,7 +362,7 @@ impl ClassifierSettings {
         let is_path = self.socket.starts_with('/') && !self.socket.contains('\0');
         if !is_path || length > MAX_SOCKET_BYTES {
             let reason = format!(
-                "{:?} is not an absolute path of at most {MAX_SOCKET_BYTES} bytes",
+                "invalid path {:?}: expected an absolute path of at most {MAX_SOCKET_BYTES} bytes",
                 self.socket
             );
             return Err(FilterError::new("classifier.socket", reason));
@@ -374,7 +378,7 @@ fn read<T: DeserializeOwned>(field: &str, value: Value) -> Result<T, FilterError
 fn check_values(field: &str, values: &[String]) -> Result<(), FilterError> {
     let is_long = |value: &String| !(1..=MAX_NAME_BYTES).contains(&value.len());
     if values.len() > MAX_VALUES {
-        return Err(FilterError::new(field, format!("more than {MAX_VALUES}")));
+        return Err(FilterError::new(field, format!("more than {MAX_VALUES} values")));
     }
     if values.iter().any(is_long) {
         let reason = format!("a value is empty or longer than {MAX_NAME_BYTES} bytes");
@@ -408,7 +412,7 @@ pub fn check_filter_name(name: &str) -> Result<(), String> {
     }
     let shown: String = name.chars().take(MAX_NAME_BYTES).collect();
     Err(format!(
-        "{shown:?} is not a name: use 1 to {MAX_NAME_BYTES} of the characters a-z, A-Z, 0-9, -, _ \
+        "invalid name {shown:?}: use 1 to {MAX_NAME_BYTES} of the characters a-z, A-Z, 0-9, -, _ \
          and ., and do not start with a dot"
     ))
 }

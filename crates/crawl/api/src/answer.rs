@@ -21,7 +21,7 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
             response
         }
         Err(error) => {
-            tracing::error!(%error, "an answer is no JSON");
+            tracing::error!(%error, "cannot serialize a response");
             Problem::new(ProblemCode::Internal).into_response()
         }
     }

@@ -49,11 +49,11 @@ pub(crate) enum BodyKind {
 /// Returns a problem for any other type or charset, and for a compressed body.
 pub(crate) fn kind_of(headers: &HeaderMap) -> Result<BodyKind, Problem> {
     let refused = |what: &str| {
-        let detail = format!("{what}: send application/json, or text/plain with one URL a line");
+        let detail = format!("{what}; send application/json, or text/plain with one URL per line");
         Err(Problem::with(ProblemCode::UnsupportedMediaType, detail))
     };
     if headers.get(header::CONTENT_ENCODING).is_some_and(|value| value != "identity") {
-        return refused("the body is compressed");
+        return refused("compressed bodies are not supported");
     }
     let Some(value) = headers.get(header::CONTENT_TYPE) else { return Ok(BodyKind::Json) };
     let text = value.to_str().unwrap_or_default();
@@ -68,7 +68,7 @@ pub(crate) fn kind_of(headers: &HeaderMap) -> Result<BodyKind, Problem> {
         _ if !is_utf8 => refused("the charset is not UTF-8"),
         "application/json" => Ok(BodyKind::Json),
         "text/plain" => Ok(BodyKind::Lines),
-        _ => refused("the content type is neither"),
+        _ => refused("unsupported content type"),
     }
 }
 
@@ -93,7 +93,7 @@ pub(crate) async fn json_request_with(
     let (parts, body) = request.into_parts();
     let parameters = Parameters::parse(&parts.uri, parameters)?;
     if kind_of(&parts.headers)? != BodyKind::Json {
-        let detail = "this path takes application/json";
+        let detail = "this path accepts only application/json";
         return Err(Problem::with(ProblemCode::UnsupportedMediaType, detail));
     }
     let bytes = read(service, caller, body).await?;
@@ -112,7 +112,8 @@ pub(crate) async fn read(
 ) -> Result<Bytes, Problem> {
     let read = timeout(BODY_TIME, read_within(service, caller, body)).await;
     read.unwrap_or_else(|_| {
-        Err(Problem::with(ProblemCode::BodyTooLarge, "the body takes too long to arrive"))
+        let detail = "the body took too long to arrive; send a smaller one";
+        Err(Problem::with(ProblemCode::BodyTooLarge, detail))
     })
 }
 
@@ -122,7 +123,8 @@ async fn read_within(
     mut body: Body,
 ) -> Result<Bytes, Problem> {
     let too_large = || {
-        let detail = format!("a body has at most {MAX_BODY_BYTES} bytes; send several requests");
+        let detail =
+            format!("the body is larger than {MAX_BODY_BYTES} bytes; send several requests");
         Problem::with(ProblemCode::BodyTooLarge, detail)
     };
     // Check this before the first read, which sends `100 Continue`. Otherwise the client would send
@@ -134,7 +136,7 @@ async fn read_within(
     let mut permit = None;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
-            let detail = format!("the body breaks off, or is not valid HTTP: {error}");
+            let detail = format!("the body is incomplete or not valid HTTP: {error}");
             Problem::with(ProblemCode::MalformedRequest, detail)
         })?;
         let Ok(data) = frame.into_data() else { continue };
@@ -143,7 +145,7 @@ async fn read_within(
         }
         if permit.is_none() && bytes.len() + data.len() > SMALL_BODY_BYTES {
             let Ok(Ok(taken)) = timeout(PERMIT_TIME, LARGE.acquire()).await else {
-                let detail = "too many large bodies arrive at the same time";
+                let detail = "too many large bodies are arriving; retry later";
                 return Err(Problem::unavailable(detail, RETRY_S));
             };
             permit = Some(taken);
@@ -156,7 +158,7 @@ async fn read_within(
 
 pub(crate) fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     if is_deeper_than(bytes, MAX_JSON_DEPTH) {
-        let detail = format!("the body nests deeper than {MAX_JSON_DEPTH} lists and objects");
+        let detail = format!("the JSON is nested more than {MAX_JSON_DEPTH} levels deep");
         return Err(Problem::with(ProblemCode::InvalidJson, detail));
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);

@@ -76,13 +76,15 @@ pub(crate) fn caller_of(headers: &HeaderMap) -> Result<ApiCaller, Problem> {
     let refused = |detail| Problem::with(ProblemCode::Unauthorized, detail);
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else {
-        return Err(refused("send the header Authorization: Bearer et_..."));
+        return Err(refused(
+            "no Authorization header; send Authorization: Bearer et_<id>_<secret>",
+        ));
     };
     if values.next().is_some() {
-        return Err(refused("there are several headers Authorization"));
+        return Err(refused("the Authorization header is given more than once"));
     }
     caller_of_value(value)
-        .ok_or_else(|| refused("the header Authorization is not: Bearer et_<id>_<secret>"))
+        .ok_or_else(|| refused("invalid Authorization header: expected Bearer et_<id>_<secret>"))
 }
 
 pub(crate) fn caller_of_value(value: &HeaderValue) -> Option<ApiCaller> {

@@ -57,13 +57,13 @@ impl FailedSeeds {
         let wrong =
             |detail: &str| Err(Problem::of_field(ProblemCode::InvalidSetting, ONLY, detail));
         let Some(earlier) = settings.again else {
-            return wrong("settings.again names the crawl whose URLs are meant");
+            return wrong("missing settings.again: expected the crawl whose failed URLs to fetch");
         };
         if has_urls {
-            return wrong("the URLs are those of settings.again; give neither urls nor more");
+            return wrong("the URLs come from settings.again; omit urls and more");
         }
         if settings.scope.is_some_and(|scope| scope.scope() == Scope::List) {
-            return wrong("the scope list is of the sites of urls; take site, host or any");
+            return wrong("settings.scope cannot be list without urls; use site, host or any");
         }
         let SeedPorts::Listed(ports) = ports else {
             return Err(Problem::new(ProblemCode::Internal));
@@ -105,7 +105,7 @@ impl FailedSeeds {
         }
         self.has_some |= !urls.accepted.is_empty();
         if !self.has_some {
-            let detail = "no URL of settings.again failed";
+            let detail = "the crawl in settings.again has no failed URL that can be fetched";
             return Err(Problem::with(ProblemCode::NothingToCrawl, detail));
         }
         Ok(urls)
@@ -132,13 +132,13 @@ impl FailedSeeds {
                 let cancel =
                     || service.coordinator.api_move_crawl(&caller, crawl, CrawlVerb::Cancel);
                 if let Err(problem) = patiently(false, cancel).await {
-                    tracing::error!(%crawl, ?problem, "a crawl waits for URLs that do not come");
+                    tracing::error!(%crawl, ?problem, "cannot cancel a crawl that lacks some URLs");
                 }
             }
             added
         });
         adding.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "adding the URLs of a crawl ended early");
+            tracing::error!(%error, "the task that adds URLs to a crawl failed");
             Err(Problem::new(ProblemCode::Internal))
         })
     }

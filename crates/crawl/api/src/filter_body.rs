@@ -69,7 +69,7 @@ pub(crate) struct FilterRule {
     pub(crate) verdict: VerdictWord,
 }
 
-/// A list that the operator imported (`GET /v1/settings` has the names).
+/// A list that the operator imported (`GET /v1/settings` lists the names).
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterList {

@@ -23,7 +23,9 @@ const MAX_READS_OF_ANSWER: usize = 4;
 
 pub(crate) fn include_of(parameters: &Parameters) -> Result<Option<Include>, Problem> {
     let parse = |list: &str| {
-        let detail = || format!("{list:?} is not a list of {}", Include::WORDS.join(","));
+        let known = Include::WORDS.join(",");
+        let detail =
+            || format!("invalid include {list:?}: expected a comma-separated list of {known}");
         let refused = || Problem::of_field(ProblemCode::InvalidParameter, "include", detail());
         Include::parse(list).ok_or_else(refused)
     };
@@ -86,10 +88,10 @@ async fn read(service: &Service, fetch: &ApiFetch, include: Include) -> Contents
     };
     let place = format!("{:?} of {:?}", fetch.record_offset, fetch.object);
     if error.is_passing() {
-        tracing::warn!(place, %error, "a store did not give a record");
+        tracing::warn!(place, %error, "cannot read a stored capture now");
         return Contents::missing(MissingWord::StoreUnavailable);
     }
-    tracing::error!(place, %error, "the archive has not the record that the database names");
+    tracing::error!(place, %error, "cannot serve a stored capture");
     let missing = match error {
         CaptureError::Conversion(_) => MissingWord::NotConverted,
         _ => MissingWord::Damaged,

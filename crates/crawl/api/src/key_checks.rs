@@ -83,7 +83,7 @@ impl KeyChecks {
         }
         let (answer, answered) = oneshot::channel();
         let waiting = Waiting { caller: caller.clone(), network: network_of(address), answer };
-        let too_many = || Problem::unavailable("too many keys wait for their check", RETRY_S);
+        let too_many = || Problem::unavailable("too many keys are waiting to be checked", RETRY_S);
         self.arriving.try_send(waiting).map_err(|_| too_many())?;
         answered.await.unwrap_or_else(|_| Err(Problem::new(ProblemCode::Internal)))
     }

@@ -32,7 +32,7 @@ impl KeyPorts {
         };
         let ports = ports.into_iter().filter_map(|port| u16::try_from(port).ok());
         let ports = PortList::new(ports).map_err(|error| {
-            tracing::error!(key = caller.key, %error, "the ports of a key");
+            tracing::error!(key = caller.key, %error, "cannot use the ports of a key");
             Problem::new(ProblemCode::Internal)
         })?;
         let ports = Arc::new(ports);

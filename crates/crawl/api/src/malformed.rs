@@ -24,17 +24,17 @@ pub fn problem_of_malformed(answer: &[u8]) -> Option<Vec<u8>> {
             "the request line or a header is not valid HTTP/1.1",
         ),
         StatusCode::URI_TOO_LONG => {
-            Problem::with(ProblemCode::UriTooLong, "an address has at most 65,534 bytes")
+            Problem::with(ProblemCode::UriTooLong, "the URI is longer than 65,534 bytes")
         }
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Problem::with(
             ProblemCode::HeadersTooLarge,
-            "a request has at most 100 headers, of 400 KB together",
+            "the request has more than 100 headers, or more than 400 KB of them",
         ),
         _ => return None,
     };
     let (status, id) = (problem.code.status(), Uuid::now_v7());
     metrics::answered(metrics::NO_ROUTE, status, Duration::ZERO);
-    tracing::debug!(%id, %status, "a malformed request");
+    tracing::debug!(%id, %status, "rejected a malformed request");
     let body = problem.body();
     let mut text = format!("HTTP/1.1 {status}\r\ncontent-type: {PROBLEM_TYPE}\r\n");
     for (name, value) in HEADERS {

@@ -54,7 +54,7 @@ pub(crate) async fn with_manners(
     let mut response = if names_one_host {
         let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
         answered.unwrap_or_else(|_| {
-            tracing::error!(%id, %method, route, "a request ended in a panic");
+            tracing::error!(%id, %method, route, "a request handler panicked");
             Problem::new(ProblemCode::Internal).into_response()
         })
     } else {
@@ -108,7 +108,7 @@ fn is_host(value: &[u8]) -> bool {
 /// Closes the connection, because a proxy in front of this service may interpret such a request
 /// differently.
 fn without_host() -> Response {
-    let detail = "a request has exactly one header Host, a host and perhaps a port";
+    let detail = "expected exactly one Host header, with a host and an optional port";
     let mut response = Problem::with(ProblemCode::MalformedRequest, detail).into_response();
     close_after(&mut response);
     response
@@ -119,7 +119,7 @@ fn without_method(method: &Method, found: &HeaderMap) -> Response {
     let mut response = if method == Method::OPTIONS {
         StatusCode::NO_CONTENT.into_response()
     } else {
-        let detail = "the header Allow names the methods of this path";
+        let detail = "the Allow header lists the methods of this path";
         Problem::with(ProblemCode::MethodNotAllowed, detail).into_response()
     };
     if let Some(allow) = found.get(header::ALLOW) {
@@ -129,5 +129,5 @@ fn without_method(method: &Method, found: &HeaderMap) -> Response {
 }
 
 pub(crate) async fn no_route() -> Problem {
-    Problem::with(ProblemCode::NotFound, "GET /openapi.json names all paths")
+    Problem::with(ProblemCode::NotFound, "unknown path; GET /openapi.json lists all paths")
 }

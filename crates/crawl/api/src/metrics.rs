@@ -10,15 +10,15 @@ use opentelemetry::{KeyValue, global};
 
 instruments! { Instruments METRICS
     requests: counter() "everytab.api.requests" "{request}" ["route" "status"]
-        "Requests of the HTTP service by route and class of status (2xx, 4xx, 5xx)";
+        "Requests to the HTTP service by route and status class (2xx, 4xx, 5xx)";
     request_duration: histogram(LATENCY_SECONDS) "everytab.api.request.duration" "s" ["route"]
-        "From the head of a request to the head of its answer, waits for news included";
+        "Time from a request's head to its response's head, including a requested wait";
     waiters: gauge() "everytab.api.waiters" "{request}" []
-        "Requests that wait for news";
+        "Requests that wait for a result or a change";
     submissions: counter() "everytab.api.submissions" "{url}" []
-        "URLs that were submitted one by one";
+        "URLs submitted in requests for one URL";
     commits: counter() "everytab.api.submission.commits" "{commit}" ["end"]
-        "Calls to Postgres that submitted such URLs, many in one: done, failed";
+        "Calls to Postgres that submitted batches of such URLs: done, failed";
 }
 
 /// Label for requests that match no route.

@@ -35,14 +35,14 @@ impl Parameters {
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
             if !known.contains(&name.as_ref()) {
                 let detail = match known {
-                    [] => "this path has no parameters".to_owned(),
-                    known => format!("expected {}", known.join(", ")),
+                    [] => "this path takes no parameters".to_owned(),
+                    known => format!("unknown parameter: expected {}", known.join(", ")),
                 };
                 return Err(Problem::of_field(ProblemCode::UnknownField, &name, detail));
             }
             if found.insert(name.clone().into_owned(), value.into_owned()).is_some() {
                 let code = ProblemCode::InvalidParameter;
-                return Err(Problem::of_field(code, &name, "the parameter comes twice"));
+                return Err(Problem::of_field(code, &name, format!("{name} is given twice")));
             }
         }
         Ok(Self(found))
@@ -63,7 +63,7 @@ impl Parameters {
     ) -> Result<Option<T>, Problem> {
         let parsed = |text: &str| {
             text.parse().map_err(|_| {
-                let detail = format!("{text:?} is not {what}");
+                let detail = format!("invalid {name} {text:?}: expected {what}");
                 Problem::of_field(ProblemCode::InvalidParameter, name, detail)
             })
         };
@@ -76,17 +76,17 @@ impl Parameters {
         if (1..=most).contains(&number) {
             return Ok(number);
         }
-        let detail = format!("{number} is not {what}");
+        let detail = format!("invalid {name} {number}: expected {what}");
         Err(Problem::of_field(ProblemCode::InvalidParameter, name, detail))
     }
 
     pub(crate) fn wait(&self) -> Result<Duration, Problem> {
-        let what = format!("a number of seconds up to {MAX_WAIT_S}");
+        let what = format!("a number of seconds from 0 to {MAX_WAIT_S}");
         let seconds: f64 = self.value("wait", &what)?.unwrap_or(0.0);
         if (0.0..=MAX_WAIT_S as f64).contains(&seconds) {
             return Ok(Duration::from_secs_f64(seconds));
         }
-        let detail = format!("{seconds} is not {what}");
+        let detail = format!("invalid wait {seconds}: expected {what}");
         Err(Problem::of_field(ProblemCode::InvalidParameter, "wait", detail))
     }
 }
@@ -98,7 +98,7 @@ pub(crate) fn given_once<T>(
     of_body: Option<T>,
 ) -> Result<Option<T>, Problem> {
     if of_query.is_some() && of_body.is_some() {
-        let detail = "it is given twice: in the query and in the body";
+        let detail = format!("{name} is given twice: in the query and in the body");
         return Err(Problem::of_field(ProblemCode::InvalidParameter, name, detail));
     }
     Ok(of_query.or(of_body))
@@ -160,7 +160,8 @@ pub(crate) fn idempotency_key(
     let Some(value) = values.next() else { return Ok(None) };
     let name = value.to_str().unwrap_or_default().trim();
     if name.is_empty() || name.len() > MAX_KEY_CHARACTERS || values.next().is_some() {
-        let detail = format!("give one key of 1 to {MAX_KEY_CHARACTERS} characters of ASCII");
+        let detail =
+            format!("expected one Idempotency-Key of 1 to {MAX_KEY_CHARACTERS} ASCII characters");
         return Err(Problem::of_field(ProblemCode::InvalidParameter, "Idempotency-Key", detail));
     }
     let mut digest = Sha256::new();
@@ -190,8 +191,8 @@ pub(crate) fn check_line(text: &str, field: &str, max_characters: usize) -> Resu
         return Ok(());
     }
     let detail = format!(
-        "a {field} has 1 to {max_characters} characters, none of them a control character, and no \
-         space around it"
+        "invalid {field}: expected 1 to {max_characters} characters, without control characters or \
+         surrounding spaces"
     );
     Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail))
 }
@@ -204,7 +205,7 @@ pub(crate) fn check_no_nul<T: Serialize>(
 ) -> Result<(), Problem> {
     match serde_json::to_value(value) {
         Ok(value) if !has_nul(&value) => Ok(()),
-        Ok(_) => Err(Problem::of_field(code, field, "a text has the character NUL")),
+        Ok(_) => Err(Problem::of_field(code, field, "a string contains the NUL character")),
         Err(error) => Err(Problem::of_field(code, field, error)),
     }
 }

@@ -66,7 +66,7 @@ codes! {
     InvalidJson = "invalid_json" BAD_REQUEST "The body is not valid JSON",
     UnknownField = "unknown_field" BAD_REQUEST "Unknown field or parameter",
     InvalidUrl = "invalid_url" BAD_REQUEST "The URL cannot be crawled",
-    PortNotAllowed = "port_not_allowed" BAD_REQUEST "The key may not use the port of the URL",
+    PortNotAllowed = "port_not_allowed" BAD_REQUEST "The key may not use the URL's port",
     InvalidSetting = "invalid_setting" BAD_REQUEST "A setting is out of bounds",
     InvalidCursor = "invalid_cursor" BAD_REQUEST "The cursor does not belong to this list",
     InvalidParameter = "invalid_parameter" BAD_REQUEST "A field or parameter has an invalid value",
@@ -76,7 +76,8 @@ codes! {
     Unauthorized = "unauthorized" UNAUTHORIZED "The request has no valid key",
     NotAllowed = "not_allowed" FORBIDDEN "The operator's limits for this key do not allow this",
     NotFound = "not_found" NOT_FOUND "Not found",
-    MethodNotAllowed = "method_not_allowed" METHOD_NOT_ALLOWED "The path does not have this method",
+    MethodNotAllowed = "method_not_allowed" METHOD_NOT_ALLOWED
+        "The path does not support this method",
     IdempotencyMismatch = "idempotency_mismatch" CONFLICT
         "The Idempotency-Key belongs to another request",
     CrawlEnded = "crawl_ended" CONFLICT "The crawl has ended",
@@ -87,7 +88,7 @@ codes! {
     UriTooLong = "uri_too_long" URI_TOO_LONG "The URI of the request is too long",
     UnsupportedMediaType = "unsupported_media_type" UNSUPPORTED_MEDIA_TYPE
         "The content type of the body is not supported",
-    NothingToCrawl = "nothing_to_crawl" UNPROCESSABLE_ENTITY "No URL of the request can be crawled",
+    NothingToCrawl = "nothing_to_crawl" UNPROCESSABLE_ENTITY "The request has no URL to crawl",
     Throttled = "throttled" TOO_MANY_REQUESTS "The key sends requests too fast",
     QuotaUrls = "quota_urls" TOO_MANY_REQUESTS "The key has reached its daily URL quota",
     QuotaPages = "quota_pages" TOO_MANY_REQUESTS "The key has reached its daily page quota",
@@ -201,7 +202,7 @@ impl Problem {
     #[must_use]
     pub fn of_refusal(code: &str, detail: &Value) -> Self {
         let Some(code) = ProblemCode::parse(code) else {
-            tracing::error!(code, "Postgres refused with a code that is not in the list");
+            tracing::error!(code, "Postgres returned an unknown problem code");
             return Self::new(ProblemCode::Internal);
         };
         let seconds = detail.get("retry_after_s").and_then(Value::as_f64).map(whole_seconds);
@@ -241,11 +242,11 @@ impl From<Error> for Problem {
     /// Logs the message, and does not pass it on, because it may contain tables, values and hosts.
     fn from(error: Error) -> Self {
         if error.is_transient() {
-            tracing::warn!(%error, "Postgres did not answer");
+            tracing::warn!(%error, "a call to Postgres failed temporarily");
             let retry_after_s = Some(AWAY_RETRY_S);
             return Self { retry_after_s, ..Self::new(ProblemCode::Unavailable) };
         }
-        tracing::error!(%error, "Postgres refused");
+        tracing::error!(%error, "a call to Postgres failed");
         Self::new(ProblemCode::Internal)
     }
 }

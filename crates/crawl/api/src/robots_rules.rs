@@ -35,7 +35,7 @@ pub fn site_of(site: &str, parameters: &ParameterList) -> Result<String, Problem
     };
     host.filter(is_host).ok_or_else(|| {
         let site: String = site.chars().take(MAX_SITE_BYTES).collect();
-        wrong("site", format!("{site:?} is no domain such as example.com"))
+        wrong("site", format!("invalid site {site:?}: expected a domain such as example.com"))
     })
 }
 
@@ -48,8 +48,10 @@ pub fn check_user_agent(token: &str) -> Result<(), Problem> {
     if (1..=MAX_TOKEN_CHARACTERS).contains(&token.len()) && token.bytes().all(is_character) {
         return Ok(());
     }
-    let detail =
-        format!("a token has 1 to {MAX_TOKEN_CHARACTERS} of the letters a-z, A-Z, _ and -");
+    let detail = format!(
+        "invalid user-agent token: expected 1 to {MAX_TOKEN_CHARACTERS} of the characters a-z, \
+         A-Z, _ and -"
+    );
     Err(wrong("user_agent", detail))
 }
 
@@ -59,7 +61,7 @@ pub fn check_user_agent(token: &str) -> Result<(), Problem> {
 /// Returns a problem if the rules are too long, empty, or have an invalid line.
 pub fn check_rules(rules: &str) -> Result<(), Problem> {
     if rules.chars().count() > MAX_RULES_CHARACTERS {
-        let detail = format!("rules have at most {MAX_RULES_CHARACTERS} characters");
+        let detail = format!("the rules are longer than {MAX_RULES_CHARACTERS} characters");
         return Err(wrong("rules", detail));
     }
     let is_plain = |c: char| !c.is_control() || c == '\t';
@@ -70,13 +72,13 @@ pub fn check_rules(rules: &str) -> Result<(), Problem> {
             .split_once(':')
             .is_some_and(|(name, value)| means_something(name.trim_ascii(), value.trim_ascii()));
         if !line.chars().all(is_plain) || !(text.is_empty() || is_rule) {
-            let detail = "is none of Disallow: /PATH, Allow: /PATH and Crawl-delay: SECONDS";
-            return Err(wrong("rules", format!("line {number} {detail}")));
+            let detail = "expected Disallow: /PATH, Allow: /PATH or Crawl-delay: SECONDS";
+            return Err(wrong("rules", format!("line {number}: {detail}")));
         }
         is_empty &= text.is_empty();
     }
     if is_empty {
-        return Err(wrong("rules", "there is no rule".to_owned()));
+        return Err(wrong("rules", "the rules are empty".to_owned()));
     }
     Ok(())
 }
@@ -98,7 +100,8 @@ pub fn check_delay(delay_ms: i32) -> Result<(), Problem> {
     if (0..=MAX_ROBOTS_DELAY_MS).contains(&delay_ms) {
         return Ok(());
     }
-    Err(wrong("delay_ms", format!("{delay_ms} is not from 0 to {MAX_ROBOTS_DELAY_MS}")))
+    let detail = format!("invalid delay {delay_ms} ms: expected 0 to {MAX_ROBOTS_DELAY_MS} ms");
+    Err(wrong("delay_ms", detail))
 }
 
 #[cfg(test)]

@@ -63,20 +63,23 @@ impl TimesInWords {
             (Some(every), None, None) => period(every)
                 .map(|every_s| ScheduleTimes::Every { every_s, first_at: None })
                 .map_or_else(|detail| wrong("every", detail), Ok),
-            (Some(_), None, Some(_)) => wrong("days", "days go with at".to_owned()),
+            (Some(_), None, Some(_)) => wrong("days", "days is only valid with at".to_owned()),
             (None, Some(at), days) => {
                 let Some(at_s) = time_of_day(at) else {
-                    return wrong("at", format!("{at:?} is not a time of day such as 03:00"));
+                    let detail = format!("invalid at {at:?}: expected a time such as 03:00");
+                    return wrong("at", detail);
                 };
                 let weekdays = match days.as_deref() {
                     None => EVERY_DAY,
-                    Some([]) => return wrong("days", "name a day, or leave days out".to_owned()),
+                    Some([]) => {
+                        return wrong("days", "days is empty; omit it for every day".to_owned());
+                    }
                     Some(days) => days.iter().fold(0, |mask, day| mask | day.bit()),
                 };
                 Ok(ScheduleTimes::Daily { at_s, weekdays })
             }
             (None, None, _) | (Some(_), Some(_), _) => {
-                wrong("every", "give one of every and at".to_owned())
+                wrong("every", "expected either every or at".to_owned())
             }
         }
     }
@@ -113,7 +116,7 @@ fn period(text: &str) -> Result<i32, String> {
     let within = seconds.filter(|seconds| bounds.contains(seconds));
     within.and_then(|seconds| i32::try_from(seconds).ok()).ok_or_else(|| {
         let text: String = text.chars().take(32).collect();
-        format!("{text:?} is no period from 60s to 365d, such as 90m, 24h or 7d")
+        format!("invalid every {text:?}: expected 60s to 365d, such as 90m, 24h or 7d")
     })
 }
 

@@ -54,7 +54,7 @@ async fn check(url: &str, settings: &StoreSettings) -> Result<(), (&'static str,
         Ok(checked) => checked.map_err(|error| (told(&error), error.to_string())),
         Err(_) => {
             let seconds = CHECK_TIME.as_secs();
-            Err(("the store does not answer", format!("no answer within {seconds} s")))
+            Err(("cannot reach the store", format!("no response within {seconds} s")))
         }
     }
 }
@@ -62,8 +62,8 @@ async fn check(url: &str, settings: &StoreSettings) -> Result<(), (&'static str,
 fn told(error: &StorageError) -> &'static str {
     match error.kind() {
         StorageErrorKind::NotFound | StorageErrorKind::Invalid => "the store does not exist",
-        StorageErrorKind::Denied => "the store refuses this service",
-        _ => "the store does not answer",
+        StorageErrorKind::Denied => "the store denies access to this service",
+        _ => "cannot reach the store",
     }
 }
 
@@ -76,7 +76,9 @@ fn report(
         Err((told, error)) if before != Some(Err(*told)) => {
             tracing::error!(store, error, "not ready: {told}");
         }
-        Ok(()) if matches!(before, Some(Err(_))) => tracing::info!(store, "the store is back"),
+        Ok(()) if matches!(before, Some(Err(_))) => {
+            tracing::info!(store, "the store is available again");
+        }
         _ => {}
     }
 }

@@ -58,7 +58,7 @@ impl SubmittedUrls {
         seed: Result<Seed, SeedError>,
     ) -> Result<(), Problem> {
         if self.accepted.len() + self.refused.len() >= MAX_URLS {
-            let detail = format!("a request has at most {MAX_URLS} URLs; send several");
+            let detail = format!("the request has more than {MAX_URLS} URLs; send several");
             return Err(Problem::with(ProblemCode::TooManyUrls, detail));
         }
         match seed.and_then(|seed| ports.check(&seed).map(|()| seed)) {
@@ -76,7 +76,7 @@ impl SubmittedUrls {
     /// Returns a problem with all errors if no URL was accepted.
     pub(crate) fn some(self) -> Result<Self, Problem> {
         if self.accepted.is_empty() {
-            let detail = "the request has no URL, or none is usable";
+            let detail = "the request has no URLs, or all were refused";
             let problem = Problem::with(ProblemCode::NothingToCrawl, detail);
             return Err(problem.listing(self.refused));
         }

@@ -118,7 +118,7 @@ fn unseal(secret_sha256: &[u8; 32], list: &ListName, cursor: &str) -> Option<Str
 }
 
 fn refused(field: &str) -> Problem {
-    let detail = "give the cursor of an answer, as it was, with the key that got it";
+    let detail = "invalid cursor: use a response's next, unchanged and with the same key";
     Problem::of_field(ProblemCode::InvalidCursor, field, detail)
 }
 

@@ -47,7 +47,7 @@ impl Drop for KeyTrial {
 }
 
 fn busy() -> Problem {
-    Problem::unavailable("other filters are being tested", 1)
+    Problem::unavailable("too many filters are being tested; retry later", 1)
 }
 
 impl Trials {

@@ -116,7 +116,7 @@ impl Waiters {
         let mut table = self.table.lock();
         let count = table.per_key.get(key).copied().unwrap_or_default();
         if count >= MAX_WAITERS_PER_KEY {
-            let detail = format!("{MAX_WAITERS_PER_KEY} requests of this key wait already");
+            let detail = format!("{MAX_WAITERS_PER_KEY} requests of this key are already waiting");
             let problem = Problem::with(ProblemCode::TooManyWaiters, detail);
             return Err(Problem { retry_after_s: Some(RETRY_S), ..problem });
         }
@@ -144,7 +144,7 @@ impl Waiters {
             next = Instant::now() + POLL_INTERVAL;
             match self.asked().ask(&coordinator).await {
                 Ok(told) => self.answer(told),
-                Err(error) => tracing::warn!(%error, "waiting requests were not looked at"),
+                Err(error) => tracing::warn!(%error, "cannot poll for waiting requests; retrying"),
             }
         }
     }

@@ -194,9 +194,8 @@ pub(crate) fn described() -> Value {
         header("webhook-timestamp", "Time of this attempt, in seconds since 1970"),
         header(
             "webhook-signature",
-            "One or two signatures with a space between them: `v1,` and \
-            the base64 of HMAC-SHA256, with the webhook's secret, over id, timestamp and body \
-            with dots between them"
+            "One or two signatures, separated by a space. Each is `v1,` and the base64 of an \
+            HMAC-SHA256 with the webhook's secret over the id, timestamp and body, joined by dots"
         ),
     ]);
     let webhooks = BODIES.iter().map(|(name, body)| {
@@ -210,8 +209,8 @@ pub(crate) fn described() -> Value {
                 "schema": { "$ref": format!("#/components/schemas/{body}") } } } },
             "responses": {
                 "2XX": { "description": "The event was received" },
-                "410": { "description": "Disable the webhook" },
-                "default": { "description": "Send it again later, after Retry-After at least" },
+                "410": { "description": "The webhook is disabled" },
+                "default": { "description": "The event is sent again, not before Retry-After" },
             },
         } });
         ((*name).to_owned(), operation)

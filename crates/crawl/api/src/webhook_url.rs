@@ -25,14 +25,14 @@ pub(crate) fn webhook_url(text: &str, ports: &PortList, guard: &Guard) -> Result
     })?;
     let given = Url::parse(text).map_err(|error| invalid(&error.to_string()))?;
     if !given.username().is_empty() || given.password().is_some() {
-        return Err(invalid("the URL has a user name or a password"));
+        return Err(invalid("the URL has a user name or password; remove it"));
     }
     if given.fragment().is_some() {
-        return Err(invalid("the URL has a fragment, which no request can have"));
+        return Err(invalid("the URL has a fragment; remove it"));
     }
     let address = literal_address(&url);
     if address.is_some_and(|address| !guard.allows(address)) {
-        return Err(invalid("the address is not one of the public internet"));
+        return Err(invalid("the URL's address is not public"));
     }
     // Workers resolve hostnames when they send an event.
     let may_be_own = match address {
@@ -41,8 +41,7 @@ pub(crate) fn webhook_url(text: &str, ports: &PortList, guard: &Guard) -> Result
     };
     if url.scheme() != "https" && !may_be_own {
         return Err(invalid(
-            "events are sent over https; only to addresses that the operator \
-            allows although they are not public, over http too",
+            "expected an https URL; http is only for non-public addresses that the operator allows",
         ));
     }
     Ok(url.into())

@@ -174,7 +174,7 @@ async fn read_settings(
     open: &OpenCrawl,
 ) -> Result<Result<CrawlSettings, String>, Error> {
     let Some(settings) = coordinator.crawl_settings(open.crawl).await? else {
-        return Ok(Err("it is gone".to_owned()));
+        return Ok(Err("the crawl no longer exists".to_owned()));
     };
     Ok(serde_json::from_value(settings).map_err(|error| error.to_string()))
 }
@@ -182,7 +182,7 @@ async fn read_settings(
 /// Runs [`CrawlSettings::into_rules`] in a separate thread, because it takes up to half a second.
 async fn compiled(settings: CrawlSettings) -> Result<CompiledSettings, Error> {
     let compiled = tokio::task::spawn_blocking(move || settings.into_rules()).await;
-    compiled.map_err(|error| Error::Unexpected(format!("compiling patterns: {error}")))
+    compiled.map_err(|error| Error::Unexpected(format!("cannot compile the patterns: {error}")))
 }
 
 async fn read_crawl(
@@ -203,7 +203,7 @@ async fn read_crawl(
     rules.ports = settings.followed_ports(ports).into();
     if let Some(error) = closed_by {
         let crawl = &open.name;
-        tracing::error!(crawl, %error, "the patterns cost too much; following no more links");
+        tracing::error!(crawl, %error, "cannot compile the patterns; following no more links");
     }
     let patterns = Arc::clone(&rules.patterns);
     let filters = match lists.compile(&open.name, (&settings.filters, patterns), stores).await {
@@ -258,7 +258,7 @@ async fn repeat_of(
     let Some(again) = settings.again else { return Ok(None) };
     let crawl = &open.name;
     let Some(earlier) = coordinator.earlier_crawl(open.crawl).await? else {
-        tracing::warn!(crawl, %again, "the earlier crawl is gone; storing everything again");
+        tracing::warn!(crawl, %again, "the earlier crawl is missing; storing everything again");
         return Ok(None);
     };
     match Repeat::new(settings, &open.store, &earlier) {

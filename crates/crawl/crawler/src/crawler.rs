@@ -32,7 +32,7 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlerError {
     /// The built-in public suffix list is invalid.
-    #[error("the public suffix list: {0}")]
+    #[error("invalid public suffix list: {0}")]
     Suffixes(#[from] SuffixError),
     /// Postgres cannot be reached, or returned an error.
     #[error(transparent)]

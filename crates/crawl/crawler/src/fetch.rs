@@ -197,11 +197,11 @@ async fn fetch_crawl_page(
             Ok(read) => stored = Some(read),
             // A store outage must not change what the crawl records, so fetch this URL again later.
             Err(error) if error.is_passing() => {
-                tracing::warn!(url = pending.url, %error, "cannot read the copy now; retrying");
+                tracing::warn!(url = pending.url, %error, "cannot read the stored copy; retrying");
                 return Err(LocalFailure::NetworkUnreachable);
             }
             Err(error) => {
-                tracing::warn!(url = pending.url, %error, "no readable copy; fetching the page");
+                tracing::warn!(url = pending.url, %error, "cannot use the stored copy; refetching");
                 copy = None;
                 request.validators = Validators::default();
                 fetched = client.fetch(&request, delays).await?;

@@ -76,7 +76,7 @@ async fn unpacked_by<T: Send + 'static>(
     unpack: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {
     let unpacked = tokio::task::spawn_blocking(unpack).await;
-    unpacked.map_err(|error| Error::Unexpected(format!("unpacking: {error}")))
+    unpacked.map_err(|error| Error::Unexpected(format!("cannot unpack stored data: {error}")))
 }
 
 fn links_of(
@@ -86,8 +86,9 @@ fn links_of(
 ) -> Result<VecDeque<ReadLink>, Error> {
     let mut links = VecDeque::new();
     for UnreadRow { slots, crawl, data, position, .. } in rows {
-        let found = unpack_links(data, &context.parameters)
-            .map_err(|error| Error::Unexpected(format!("links at {position}: {error}")))?;
+        let found = unpack_links(data, &context.parameters).map_err(|error| {
+            Error::Unexpected(format!("cannot unpack the links at {position}: {error}"))
+        })?;
         for link in found.links {
             let slot = i16::from(slot_of_site(context.suffixes.site_of(link.url.host())));
             if let Some(fence) = fences.get(&slot).filter(|_| slots.contains(&slot)) {
@@ -148,8 +149,9 @@ fn sites_of(
         let mut states = Vec::new();
         for host in &hosts {
             if let Some(chunks) = chunks.get(&(key.crawl, host.host_hash)) {
-                let unpacked = unpack(&host.hostname, chunks, parameters)
-                    .map_err(|error| Error::Unexpected(format!("{}: {error}", host.hostname)))?;
+                let unpacked = unpack(&host.hostname, chunks, parameters).map_err(|error| {
+                    Error::Unexpected(format!("cannot unpack host {}: {error}", host.hostname))
+                })?;
                 states.push((host.host_hash, unpacked));
             }
         }

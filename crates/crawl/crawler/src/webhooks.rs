@@ -130,7 +130,7 @@ impl Webhooks {
         let recorded = match recorded {
             Ok(recorded) => recorded,
             Err(error) => {
-                tracing::warn!(webhook = %lease.id, %error, "cannot record what was sent");
+                tracing::warn!(webhook = %lease.id, %error, "cannot record sent events");
                 metrics::failed("webhooks");
                 return;
             }
@@ -169,7 +169,7 @@ impl Webhooks {
         };
         let delivered = self.fetcher.deliver(&self.options, &delivery).await;
         if let Err(failure) = &delivered {
-            tracing::warn!(webhook = %lease.id, %failure, "an event of a webhook was not sent");
+            tracing::warn!(webhook = %lease.id, %failure, "cannot send an event to a webhook");
         }
         Ok((event, delivered?))
     }
@@ -177,7 +177,7 @@ impl Webhooks {
     async fn measure(&self) {
         match self.coordinator.webhook_backlog().await {
             Ok(backlog) => metrics::webhooks_wait(backlog),
-            Err(error) => tracing::debug!(%error, "cannot count the webhooks that wait"),
+            Err(error) => tracing::debug!(%error, "cannot count the webhooks with waiting events"),
         }
     }
 }

@@ -47,7 +47,9 @@ impl ClosingJobs {
                 let perform = Box::pin(crawl_close::perform(context, &job, input));
                 perform.instrument(performing).await
             }
-            _ => Err(JobError::Discard(format!("a live crawl has no job of kind {}", job.kind))),
+            _ => {
+                Err(JobError::Discard(format!("unexpected job kind in a live crawl: {}", job.kind)))
+            }
         }
     }
 }

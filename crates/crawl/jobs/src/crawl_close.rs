@@ -57,7 +57,7 @@ pub(crate) async fn perform(
     let missing = input.archives.iter().filter(|object| !kept.contains_key(*object)).count();
     if missing > 0 {
         let (crawl, of) = (&job.crawl.name, input.archives.len());
-        tracing::warn!(%crawl, missing, of, "archives that fetches name are in no store");
+        tracing::warn!(%crawl, missing, of, "the stores lack archives of recorded fetches");
     }
     stats.input(InputName::Archives, (kept.len() + missing) as u64);
     stats.outcome(OutcomeName::InList.as_str(), kept.len() as u64);

@@ -92,7 +92,7 @@ impl CrawlIndexInput {
                 self.sorter.push(row)
             }
             Err(error) => {
-                tracing::warn!(%error, "a record is not in the index");
+                tracing::warn!(%error, "cannot index a record");
                 self.stats.outcome(OutcomeName::NotIndexed.as_str(), 1);
                 Ok(())
             }

@@ -109,18 +109,18 @@ async fn check(coordinator: &Coordinator, id: Uuid) -> Result<(), OperationError
     Err(OperationError::new(match obstacle {
         DropObstacle::Unknown => format!("there is no crawl {id}; `crawl list` shows them"),
         DropObstacle::Running(state) => {
-            format!("crawl {id} is {state}: `crawl cancel` ends it; then it can be dropped")
+            format!("crawl {id} is {state}; end it with `crawl cancel`, then drop it")
         }
         DropObstacle::Indexing => {
             format!(
-                "the indexes of crawl {id} are being written; `crawl status` says when they are"
+                "the indexes of crawl {id} are being written; wait until `crawl status` shows them"
             )
         }
         DropObstacle::Repeated(name) => {
-            format!("crawl {name} repeats crawl {id} and names its records; drop it when that ends")
+            format!("crawl {name} repeats crawl {id} and needs its records until {name} has ended")
         }
         DropObstacle::Scanned(scan) => {
-            format!("scan {scan} reads crawl {id}; drop it when that has ended")
+            format!("scan {scan} reads crawl {id}; drop the crawl after the scan has ended")
         }
     }))
 }

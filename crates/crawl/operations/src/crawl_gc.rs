@@ -55,12 +55,13 @@ pub async fn clear(
     if !dry_run
         && usize::try_from(coordinator.clear_forgotten(&cleared).await?) != Ok(cleared.len())
     {
-        sink.note(format_args!("some is forgotten again, or an index is written: run it again"));
+        let why = "captures were forgotten meanwhile, or an index is being written";
+        sink.note(format_args!("{why}; run `crawl gc` again"));
         is_whole = false;
     }
     let Sweep { records, archives, .. } = sweep;
-    let done = if dry_run { "would be taken" } else { "taken" };
-    sink.note(format_args!("{records} records {done} out of {archives} archives"));
+    let done = if dry_run { "would be removed" } else { "removed" };
+    sink.note(format_args!("{records} records {done} from {archives} archives"));
     Ok(is_whole)
 }
 
@@ -254,7 +255,7 @@ impl Sweep<'_> {
             }
             return Ok(unreadable == 0);
         }
-        self.sink.note(format_args!("{object} is in no store"));
+        self.sink.note(format_args!("{object} was not found in any store"));
         Ok(true)
     }
 }

@@ -63,8 +63,9 @@ pub fn read(path: &Path) -> Result<ReadList, OperationError> {
     read.map_err(of_path)?;
     reading.finish().ok_or_else(|| {
         OperationError::new(format!(
-            "{}: it names nothing; a list is a hosts file, names or URLs one a line, folders with \
-             files called domains and urls (or a .tar.gz of them), or delegated-*-extended files",
+            "{}: no entries found; expected a hosts file, names or URLs one per line, directories \
+             with files called domains and urls (or a .tar.gz of them), or delegated-*-extended \
+             files",
             path.display()
         ))
     })
@@ -76,7 +77,7 @@ enum ReadError {
     Io(#[from] io::Error),
     #[error(transparent)]
     TooMany(#[from] TooManyEntries),
-    #[error("it has more than {MAX_IMPORT_BYTES} bytes or {MAX_FILES} files")]
+    #[error("more than {MAX_IMPORT_BYTES} bytes or {MAX_FILES} files")]
     TooLarge,
 }
 
@@ -129,10 +130,12 @@ impl Reading {
             if !member.header().entry_type().is_file() {
                 continue;
             }
-            let path = member.path()?.into_owned();
+            let (path, size) = (member.path()?.into_owned(), member.size());
             let parts: Vec<String> =
                 path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-            self.member(&parts, BufReader::new(member))?;
+            if !self.member(&parts, BufReader::new(member))? {
+                self.count_bytes(size)?;
+            }
         }
         Ok(())
     }
@@ -144,12 +147,13 @@ impl Reading {
             "domains" => ListFileKind::Domains,
             "urls" => ListFileKind::Urls,
             _ if name.starts_with("delegated-") => ListFileKind::Hosts,
-            _ => return Ok(()),
+            _ => return Ok(false),
         };
         if check_filter_name(folder).is_err() && kind != ListFileKind::Hosts {
-            return Ok(());
+            return Ok(false);
         }
-        self.lines(input, folder, kind)
+        self.lines(input, folder, kind)?;
+        Ok(true)
     }
 
     fn lines(
@@ -168,10 +172,7 @@ impl Reading {
             if length == 0 {
                 return Ok(());
             }
-            self.bytes += length as u64;
-            if self.bytes > MAX_IMPORT_BYTES {
-                return Err(ReadError::TooLarge);
-            }
+            self.count_bytes(length as u64)?;
             let is_remark = line.trim_ascii().is_empty() || line.starts_with(b"#");
             if is_of_registry.is_none() && !is_remark {
                 is_of_registry = Some(CountryRangesBuilder::is_first_line(&line));
@@ -187,6 +188,11 @@ impl Reading {
     fn count_file(&mut self) -> Result<(), ReadError> {
         self.files += 1;
         if self.files > MAX_FILES { Err(ReadError::TooLarge) } else { Ok(()) }
+    }
+
+    fn count_bytes(&mut self, bytes: u64) -> Result<(), ReadError> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > MAX_IMPORT_BYTES { Err(ReadError::TooLarge) } else { Ok(()) }
     }
 
     fn finish(self) -> Option<ReadList> {
@@ -212,7 +218,7 @@ impl Reading {
 impl ReadList {
     fn categories(&self) -> Result<Map<String, Value>, OperationError> {
         let bytes: ListBytes = std::sync::Arc::new(self.object.clone());
-        let broken = |error| OperationError::new(format!("the list that was built: {error}"));
+        let broken = |error| OperationError::new(format!("cannot read the built list: {error}"));
         Ok(match self.kind {
             ListKind::Names => {
                 let list = NameList::open(bytes).map_err(broken)?;
@@ -263,7 +269,7 @@ pub async fn import(
     sink.data(format_args!("{name}\t{version}\t{}\t{entries}\t{}", row.kind, row.object))?;
     if list.bad_lines > 0 {
         let (bad, shown) = (list.bad_lines, list.shown);
-        sink.note(format_args!("{bad} lines name nothing and were left out, such as {shown:?}"));
+        sink.note(format_args!("skipped {bad} invalid lines, such as {shown:?}"));
     }
     Ok(())
 }
@@ -313,6 +319,19 @@ mod tests {
     }
 
     #[test]
+    fn the_skipped_entries_of_a_tar_file_count_towards_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("list.tar");
+        let mut header = tar::Header::new_ustar();
+        header.set_path("blacklists/README").unwrap();
+        header.set_size(MAX_IMPORT_BYTES + 1);
+        header.set_cksum();
+        fs::write(&path, header.as_bytes()).unwrap();
+        let error = read(&path).unwrap_err().message;
+        assert!(error.contains("more than 4294967296 bytes"), "{error}");
+    }
+
+    #[test]
     fn a_hosts_file_and_the_files_of_registries_are_lists_and_other_files_are_none() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hosts");
@@ -335,7 +354,7 @@ mod tests {
             let path = folder.path().join(name);
             fs::write(&path, text).unwrap();
             let error = read(&path).unwrap_err().message;
-            assert!(error.contains(name) && error.contains("names nothing"), "{error}");
+            assert!(error.contains(name) && error.contains("no entries found"), "{error}");
         }
         assert!(read(&folder.path().join("absent")).unwrap_err().message.contains("absent"));
     }

@@ -8,7 +8,7 @@
 //! let folder = std::env::temp_dir().join(format!("list-{}", std::process::id()));
 //! std::fs::write(&folder, "# nothing but a comment\n")?;
 //! let refused = filter_list::read(&folder).unwrap_err();
-//! assert!(refused.message.contains("it names nothing"), "{}", refused.message);
+//! assert!(refused.message.contains("no entries found"), "{}", refused.message);
 //! std::fs::remove_file(&folder)?;
 //! # Ok(())
 //! # }

@@ -32,7 +32,7 @@ pub fn freeze_filters(
     let freeze = |name: &String| {
         let error = |reason: String| FreezeError { filter: name.clone(), reason };
         let stored = filters.iter().find(|filter| filter.name == *name);
-        let stored = stored.ok_or_else(|| error("there is none of this name".to_owned()))?;
+        let stored = stored.ok_or_else(|| error("no such filter".to_owned()))?;
         let filter = FilterSettings::of_value(stored.body.clone())
             .map_err(|reason| error(reason.to_string()))?;
         let lists = frozen_lists(&filter, &by_name).map_err(error)?;
@@ -70,12 +70,12 @@ fn frozen_lists(
     lists: &BTreeMap<&str, &StoredFilterList>,
 ) -> Result<Vec<FrozenList>, String> {
     let find = |name: &str, kind: ListKind| {
-        let list = lists.get(name).ok_or_else(|| {
-            format!("it names the list {name:?}, which the operator has not imported")
-        })?;
+        let list = lists
+            .get(name)
+            .ok_or_else(|| format!("unknown list {name:?}; the operator must import it first"))?;
         if list.kind != kind.as_str() {
             let (is, wanted) = (&list.kind, kind.as_str());
-            return Err(format!("the list {name:?} has {is} where {wanted} are wanted"));
+            return Err(format!("the list {name:?} contains {is} instead of {wanted}"));
         }
         Ok(*list)
     };
@@ -161,15 +161,21 @@ mod tests {
     fn a_filter_that_cannot_be_frozen_says_why() {
         let names = ["g".to_owned()];
         let error = freeze_filters(&names, &[filter("f", json!({}))], &[]).unwrap_err();
-        assert_eq!(error.to_string(), "filter \"g\": there is none of this name");
+        assert_eq!(error.to_string(), "filter \"g\": no such filter");
         for (body, said) in [
             (json!({ "colour": 1 }), "colour: unknown"),
             (
                 json!({ "lists": [{ "name": "no", "mode": "keep" }] }),
-                "\"no\", which the operator has not imported",
+                "unknown list \"no\"; the operator must import it",
             ),
-            (json!({ "lists": [{ "name": "rir", "mode": "keep" }] }), "has countries where names"),
-            (json!({ "countries": { "keep": ["DE"], "addresses": "ut1" } }), "has names where"),
+            (
+                json!({ "lists": [{ "name": "rir", "mode": "keep" }] }),
+                "contains countries instead of names",
+            ),
+            (
+                json!({ "countries": { "keep": ["DE"], "addresses": "ut1" } }),
+                "contains names instead of",
+            ),
             (
                 json!({ "lists": [{ "name": "ut1", "mode": "keep", "categories": ["x"] }] }),
                 "no category \"x\"",

@@ -70,6 +70,6 @@ mod tests {
         assert_eq!(serde_json::from_value::<CrawlSettings>(crawl.settings).unwrap(), settings);
         let wrong = CrawlSettings { depth: 5_000, ..settings };
         let error = new_crawl(&wrong, "me", "file:///store", now).unwrap_err();
-        assert_eq!(error.to_string(), "--depth: 5000 is not from 0 to 1000");
+        assert_eq!(error.to_string(), "--depth: invalid value 5000: expected 0 to 1000");
     }
 }

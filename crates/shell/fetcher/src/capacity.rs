@@ -38,7 +38,7 @@ impl Capacity {
     pub fn describe(&self, in_flight: usize) -> String {
         let wanted = self.each.saturating_mul(in_flight as u64).saturating_add(self.fixed);
         let Self { has, unit, .. } = self;
-        format!("the limit is {has}{unit}, --in-flight {in_flight} wants {wanted}{unit}")
+        format!("the limit is {has}{unit}, --in-flight {in_flight} needs {wanted}{unit}")
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
         assert!(most <= 3 << 30 && most > (3 << 30) - (1 << 20), "{most}");
         let described = memory_capacity(1 << 30).describe(10_000);
         assert!(
-            described.starts_with("the limit is 786432 KiB, --in-flight 10000 wants "),
+            described.starts_with("the limit is 786432 KiB, --in-flight 10000 needs "),
             "{described}"
         );
     }

@@ -98,7 +98,7 @@ pub async fn blocking<T: Send + 'static>(
 ) -> Result<T, JobError> {
     tokio::task::spawn_blocking(work)
         .await
-        .map_err(|error| JobError::Retry(format!("a blocking task ended early: {error}")))
+        .map_err(|error| JobError::Retry(format!("a blocking task failed: {error}")))
 }
 
 #[cfg(test)]

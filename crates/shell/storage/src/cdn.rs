@@ -36,7 +36,7 @@ pub async fn invalidate(
     let invalid = |cause: &str| StorageError::new(StorageErrorKind::Invalid, ACTION, &place, cause);
     let well_formed = |id: &str| !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric());
     if !well_formed(distribution_id) {
-        return Err(invalid("its id must be letters and digits, such as E2QWRUHAPOMQZL"));
+        return Err(invalid("its ID must consist of letters and digits, such as E2QWRUHAPOMQZL"));
     }
     if paths.is_empty() || paths.iter().any(|path| !path.starts_with('/')) {
         return Err(invalid("name at least one path, each with a leading slash"));

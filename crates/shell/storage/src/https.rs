@@ -102,7 +102,7 @@ impl HttpsStore {
         let mut address = self.base.clone();
         address
             .path_segments_mut()
-            .map_err(|()| invalid_setting(&self.url, "it cannot be a base"))?
+            .map_err(|()| invalid_setting(&self.url, "it cannot have a path"))?
             .pop_if_empty()
             .extend(key.split('/'));
         Ok(address)

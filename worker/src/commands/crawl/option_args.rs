@@ -282,7 +282,7 @@ mod tests {
         };
         assert_eq!(found, expected);
         let refused = expected.check().map_err(|error| error.to_string());
-        assert!(refused.unwrap_err().starts_with("--duplicates: reject is for a crawl with"));
+        assert!(refused.unwrap_err().starts_with("--duplicates: reject requires --again"));
         let again = CrawlSettings { again: Some(uuid::Uuid::nil()), ..expected };
         assert_eq!(again.check(), Ok(()));
     }

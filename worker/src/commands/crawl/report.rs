@@ -156,9 +156,11 @@ fn csv_line(text: &mut String, (by, name): (&str, &str), endings: &Endings, reas
 }
 
 fn quoted(value: &str) -> String {
+    let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let value = format!("{}{value}", if is_formula { "'" } else { "" });
     match value.contains(['"', ',', '\r', '\n']) {
         true => format!("\"{}\"", value.replace('"', "\"\"")),
-        false => value.to_owned(),
+        false => value,
     }
 }
 
@@ -218,5 +220,8 @@ mod tests {
         assert!(lines.contains(&"status,404,0,2,0,0,"));
         assert!(lines.last().unwrap().ends_with(".example,0,3,0,40,host_dead 40 + dns_timeout 3"));
         assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+        for formula in ["=1+1", "+1", "-1", "@SUM(1)", "\t=1"] {
+            assert_eq!(quoted(formula), format!("'{formula}"));
+        }
     }
 }

@@ -30,8 +30,11 @@ fn without_options_the_settings_are_those_of_the_table() {
 #[test]
 fn a_setting_out_of_its_bounds_is_refused_by_its_option_and_bound() {
     for (changes, said) in [
-        (json!({ "depth": 1_001 }), "--depth: 1001 is not from 0 to 1000"),
-        (json!({ "limit": 0 }), "--limit: 0 is not from 1 to 9223372036854775807 pages"),
+        (json!({ "depth": 1_001 }), "--depth: invalid value 1001: expected 0 to 1000"),
+        (
+            json!({ "limit": 0 }),
+            "--limit: invalid value 0: expected 1 to 9223372036854775807 pages",
+        ),
         (
             json!({ "site_pages": 0 }),
             "--site-pages: the pages per site must be from 1 to 1000000000",
@@ -48,29 +51,32 @@ fn a_setting_out_of_its_bounds_is_refused_by_its_option_and_bound() {
             json!({ "priorities": ["news"] }),
             "--priority: invalid priority \"news\": expected WORD=N, with N from -7 to 7, in ASCII",
         ),
-        (json!({ "media_bytes": 0 }), "--media-bytes: 0 is not from 1 to 33554432 bytes"),
+        (
+            json!({ "media_bytes": 0 }),
+            "--media-bytes: invalid value 0: expected 1 to 33554432 bytes",
+        ),
         (
             json!({ "media_bytes": 33_554_433 }),
-            "--media-bytes: 33554433 is not from 1 to 33554432 bytes",
+            "--media-bytes: invalid value 33554433: expected 1 to 33554432 bytes",
         ),
         (
             json!({ "max_bytes": 16_777_217 }),
-            "--max-bytes: 16777217 is not from 1 to 16777216 bytes",
+            "--max-bytes: invalid value 16777217: expected 1 to 16777216 bytes",
         ),
         (
             json!({ "delay_ms": 3_600_001 }),
-            "--delay: 3600001 is not from 0 to 3600000 milliseconds",
+            "--delay: invalid value 3600001: expected 0 to 3600000 milliseconds",
         ),
         (
             json!({ "max_delay_ms": 3_600_001 }),
-            "--max-delay: 3600001 is not from 0 to 3600000 milliseconds",
+            "--max-delay: invalid value 3600001: expected 0 to 3600000 milliseconds",
         ),
-        (json!({ "delay_factor": -0.5 }), "--delay-factor: -0.5 is not from 0 to 100"),
-        (json!({ "delay_factor": 101 }), "--delay-factor: 101 is not from 0 to 100"),
-        (json!({ "duration_s": 0 }), "--for: 0 is not from 1 to 31536000 seconds"),
+        (json!({ "delay_factor": -0.5 }), "--delay-factor: invalid value -0.5: expected 0 to 100"),
+        (json!({ "delay_factor": 101 }), "--delay-factor: invalid value 101: expected 0 to 100"),
+        (json!({ "duration_s": 0 }), "--for: invalid value 0: expected 1 to 31536000 seconds"),
         (
             json!({ "max_store_bytes": 0 }),
-            "--max-store: 0 is not from 1 to 9223372036854775807 bytes",
+            "--max-store: invalid value 0: expected 1 to 9223372036854775807 bytes",
         ),
         (
             json!({ "list_sites": vec![1; MAX_LIST_SITES + 1] }),

@@ -93,7 +93,7 @@ fn keep_lists_are_combined_and_a_drop_list_wins() {
         ("http://good.example/", "-"),
         ("http://play.example/", "-"),
         ("http://bad.example/", "drop lists[1]"),
-        ("http://other.example/", "drop lists: in no list with mode keep"),
+        ("http://other.example/", "drop lists: not in any list with mode keep"),
     ] {
         assert_eq!(decided(&set, text), expected, "{text}");
     }

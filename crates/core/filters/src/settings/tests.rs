@@ -45,7 +45,7 @@ fn what_is_wrong_is_named() {
     assert!(bad("words", "{\"weights\":{\"a\":1e9},\"threshold\":1}").contains("invalid type"));
     assert!(bad("languages", "{\"keep\":[\"klingon\"]}").contains("klingon"));
     assert!(bad("languages", "{\"keep\":[\"de\"],\"drop\":[]}").contains("languages"));
-    assert!(bad("countries", "{}").contains("one of keep and drop"));
+    assert!(bad("countries", "{}").contains("either keep or drop"));
     assert!(bad("countries", "{\"keep\":[\"Germany\"]}").contains("Germany"));
     assert!(bad("types", "{\"keep\":[\"TEXT/html\"]}").contains("TEXT/html"));
     assert!(bad("classifier", "{\"socket\":\"x.sock\"}").contains("classifier.socket"));

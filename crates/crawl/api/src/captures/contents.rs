@@ -215,7 +215,7 @@ impl ArchivedRecord {
                     contents.markdown_truncated = is_truncated;
                 }
                 Err(error) => {
-                    tracing::error!(url, %error, "a page is not included as Markdown");
+                    tracing::error!(url, %error, "cannot convert the page to Markdown");
                     contents.missing = Some(MissingWord::NotConverted);
                 }
             }

@@ -82,9 +82,9 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     ]))),
     params(
         ("crawl" = Option<Uuid>, Query,
-         description = "One of the key's crawls, here or in the body"),
+         description = "One of the key's crawls. Give it here or in the body"),
         ("priority" = Option<u8>, Query, maximum = 7,
-         description = "0 to 7, here or in the body"),
+         description = "Priority from 0 to 7. Give it here or in the body"),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
          description = "Within 24 hours, a repeated request does nothing and gets the same \
                         response"),
@@ -110,7 +110,7 @@ pub(crate) async fn submit_batch(
     let (parts, body) = request.into_parts();
     let kind = body::kind_of(&parts.headers)?;
     let parameters = Parameters::parse(&parts.uri, &["crawl", "priority"])?;
-    let crawl: Option<Uuid> = parameters.value("crawl", "the id of a crawl")?;
+    let crawl: Option<Uuid> = parameters.value("crawl", "a crawl's ID")?;
     let priority: Option<u8> = parameters.value("priority", PRIORITY)?;
     let bytes = body::read(&service, &caller, body).await?;
     let idempotency = idempotency_key(&parts, &bytes)?;
@@ -146,7 +146,7 @@ pub(super) fn check_priority(priority: u8) -> Result<(), Problem> {
     if priority <= MAX_PRIORITY {
         return Ok(());
     }
-    let detail = format!("{priority} is not {PRIORITY}");
+    let detail = format!("invalid priority {priority}: expected {PRIORITY}");
     Err(Problem::of_field(ProblemCode::InvalidParameter, "priority", detail))
 }
 
@@ -183,7 +183,7 @@ pub(super) async fn in_background<T: Send + 'static>(
     let service = Arc::clone(service);
     let done = tokio::task::spawn_blocking(move || work(&service)).await;
     done.unwrap_or_else(|error| {
-        tracing::error!(%error, "a request's work ended early");
+        tracing::error!(%error, "a request's background task failed");
         Err(Problem::new(ProblemCode::Internal))
     })
 }

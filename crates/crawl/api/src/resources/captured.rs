@@ -1,7 +1,7 @@
 //! Serves captures from the archive: pages and their requisites.
 //!
-//! Invariant: every response has the headers in [`HEADERS`], so that no browser executes archived
-//! content, shows it as part of this site, or sends requests because of it.
+//! Invariant: every served capture has the headers in [`HEADERS`], so that no browser executes
+//! archived content, shows it as part of this site, or sends requests because of it.
 
 use std::sync::Arc;
 
@@ -67,8 +67,8 @@ struct CaptureQuery {
     crawl: Option<Uuid>,
     /// Select the capture nearest to this time (RFC 3339 or 14 digits). Default: the newest
     at: Option<String>,
-    /// html: the unchanged body; markdown; raw: the body as bytes; text: the visible text; warc:
-    /// the record
+    /// html: the unchanged body; markdown: the page as Markdown; raw: the body as bytes; text: the
+    /// visible text; warc: the record
     #[param(value_type = Option<CaptureAs>)]
     r#as: Option<String>,
     /// Part of the page for as=markdown: main (default; the whole page if it has no main content)
@@ -90,8 +90,7 @@ impl ToResponse<'_> for Capture {
             (&MEMENTO_DATETIME, "Time of the capture (RFC 7089)"),
             (&TRUNCATED, "Why the body is incomplete"),
         ];
-        let mut answer =
-            ResponseBuilder::new().description("The capture, to be saved and not displayed");
+        let mut answer = ResponseBuilder::new().description("The capture, as an attachment");
         for content_type in capture_types() {
             answer = answer.content(content_type, Content::new(Some(bytes.clone())));
         }
@@ -157,18 +156,20 @@ async fn serve(
     let parameters = Parameters::parse(uri, &["url", "crawl", "at", "as", "content"])?;
     let wrong =
         |field, detail: String| Problem::of_field(ProblemCode::InvalidParameter, field, detail);
-    let url = parameters.text("url").ok_or_else(|| wrong("url", "it is missing".to_owned()))?;
+    let url = parameters.text("url").ok_or_else(|| wrong("url", "url is missing".to_owned()))?;
     let url = parse_seed(url, &service.parameters)
         .map_err(|reason| Problem::of_field(ProblemCode::InvalidUrl, "url", reason))?
         .url;
-    let crawl: Option<Uuid> = parameters.value("crawl", "the id of a crawl")?;
+    let crawl: Option<Uuid> = parameters.value("crawl", "a crawl's ID")?;
     let at = parameters.text("at").map(|text| {
-        let detail = || format!("{text:?} is no time like 2026-01-31T12:00:00Z or 20260131120000");
+        let times = "a time such as 2026-01-31T12:00:00Z or 20260131120000";
+        let detail = || format!("invalid at {text:?}: expected {times}");
         time(text).ok_or_else(|| wrong("at", detail()))
     });
     let at = at.transpose()?;
     let form = parameters.text("as").map(|word| {
-        let detail = || format!("{word:?} is none of {}", CaptureForm::WORDS.join(", "));
+        let known = CaptureForm::WORDS.join(", ");
+        let detail = || format!("invalid as {word:?}: expected one of {known}");
         CaptureForm::parse(word).ok_or_else(|| wrong("as", detail()))
     });
     let form = form.transpose()?.unwrap_or_default();
@@ -178,15 +179,15 @@ async fn serve(
     let fetch = found.ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
     if CaptureKind::of(&fetch) != Some(kind) {
         let detail = match CaptureKind::of(&fetch) {
-            Some(CaptureKind::Media) => "it is a requisite: /v1/crawled/media has it",
-            Some(CaptureKind::Page) => "it is a page: /v1/crawled/html has it",
-            None => "it is neither a page nor a requisite",
+            Some(CaptureKind::Media) => "the capture is a requisite; use /v1/crawled/media",
+            Some(CaptureKind::Page) => "the capture is a page; use /v1/crawled/html",
+            None => "the capture is neither a page nor a requisite",
         };
         return Err(Problem::with(ProblemCode::NotFound, detail));
     }
     if form.is_of_text() && !has_text(fetch.mime.as_deref()) {
         let mime = fetch.mime.unwrap_or_default();
-        return Err(wrong("as", format!("a capture of type {mime} has no text; take raw")));
+        return Err(wrong("as", format!("a capture of type {mime} has no text; use as=raw")));
     }
     let facts = facts(&fetch);
     let place = format!("{:?} of {:?}", fetch.record_offset, fetch.object);
@@ -200,11 +201,14 @@ fn content_of(parameters: &Parameters, form: CaptureForm) -> Result<PagePart, Pr
         |detail: String| Err(Problem::of_field(ProblemCode::InvalidParameter, "content", detail));
     match parameters.text("content") {
         None => Ok(PagePart::default()),
-        Some(_) if form != CaptureForm::Markdown => wrong("it goes with as=markdown".to_owned()),
+        Some(_) if form != CaptureForm::Markdown => {
+            wrong("content is only valid with as=markdown".to_owned())
+        }
         Some(word) => {
             let found = PagePart::ALL.into_iter().find(|part| part.as_str() == word);
             let names = PagePart::ALL.map(PagePart::as_str).join(", ");
-            found.map_or_else(|| wrong(format!("{word:?} is none of {names}")), Ok)
+            let detail = || format!("invalid content {word:?}: expected one of {names}");
+            found.map_or_else(|| wrong(detail()), Ok)
         }
     }
 }
@@ -220,11 +224,11 @@ fn time(text: &str) -> Option<DateTime<Utc>> {
 /// The record's location is only logged.
 fn unreadable(place: &str, error: &CaptureError) -> Problem {
     if error.is_passing() {
-        tracing::warn!(place, %error, "a store did not give a record");
+        tracing::warn!(place, %error, "cannot read a stored capture now");
         let retry_after_s = Some(STORE_RETRY_S);
         return Problem { retry_after_s, ..Problem::new(ProblemCode::Unavailable) };
     }
-    tracing::error!(place, %error, "the archive has not the record that the database names");
+    tracing::error!(place, %error, "cannot serve a stored capture");
     Problem::new(ProblemCode::Internal)
 }
 

@@ -57,7 +57,7 @@ impl CrawlChanges {
         check_no_nul(&self.exclude, "exclude", ProblemCode::InvalidPattern)?;
         let before = serde_json::from_value::<CrawlSettings>(crawl.settings.clone());
         let before = before.map_err(|error| {
-            tracing::error!(crawl = crawl.name, %error, "its settings cannot be read");
+            tracing::error!(crawl = crawl.name, %error, "cannot read the crawl's settings");
             Problem::new(ProblemCode::Internal)
         })?;
         let settings = CrawlSettings {
@@ -103,7 +103,7 @@ pub(crate) async fn change(
     let (_, bytes) = body::json_request(&service, &caller, request).await?;
     let changes: CrawlChanges = body::from_json(&bytes)?;
     if changes.include.is_none() && changes.exclude.is_none() {
-        let detail = "give include, exclude or both";
+        let detail = "expected include, exclude or both";
         return Err(Problem::of_field(ProblemCode::InvalidParameter, "exclude", detail));
     }
     for _ in 0..TRIES {
@@ -120,5 +120,5 @@ pub(crate) async fn change(
         };
         return Ok(answer::ok(&ChangedCrawl { id, version, include, exclude }));
     }
-    Err(Problem::unavailable("other requests change the crawl at the same time", 1))
+    Err(Problem::unavailable("other requests are changing the crawl; retry", 1))
 }

@@ -119,7 +119,8 @@ pub(crate) struct OriginDocument {
 pub(crate) struct HostList {
     /// The hosts.
     pub(crate) hosts: Vec<HostDocument>,
-    /// The cursor for `after`. Absent if there are no more.
+    /// The cursor for `after`. Absent if the response has fewer hosts than `limit`. The last cursor
+    /// may lead to an empty response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -213,8 +214,8 @@ async fn moved(
     // Cancelling a cancelled crawl changes nothing, and is not an error.
     let is_cancelled = verb == CrawlVerb::Cancel && ended_by.as_deref() == Some("cancel");
     if state == "ended" && !is_cancelled {
-        let why = ended_by.unwrap_or_default();
-        return Err(Problem::with(ProblemCode::CrawlEnded, format!("it was ended by: {why}")));
+        let detail = format!("the crawl has ended (ended_by {})", ended_by.unwrap_or_default());
+        return Err(Problem::with(ProblemCode::CrawlEnded, detail));
     }
     Ok(answer::ok(&MovedCrawl { id, state, ended_by }))
 }
@@ -230,9 +231,9 @@ async fn moved(
     params(
         ("id" = Uuid, Path, description = "The crawl's ID"),
         ("priority" = Option<u8>, Query, maximum = 7,
-         description = "0 to 7, here or in the body"),
+         description = "Priority from 0 to 7. Give it here or in the body"),
         ("last" = Option<bool>, Query,
-         description = "Whether these are the last URLs, here or in the body"),
+         description = "Whether these are the last URLs. Give it here or in the body"),
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
          description = "Within 24 hours, a repeated request does nothing and gets the same \
                         response"),
@@ -299,7 +300,8 @@ pub(crate) async fn add_urls(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 1000,
          description = "Maximum number of hosts. Default: 100"),
         ("after" = Option<String>, Query,
-         description = "`next` of the last page. Hosts requested since then appear again"),
+         description = "`next` from the previous response. Hosts requested since then appear \
+                        again"),
     ),
     responses(
         (status = 200, description = "Hosts", body = HostList),

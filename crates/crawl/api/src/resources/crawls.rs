@@ -187,7 +187,8 @@ impl CrawlDocument {
 pub(crate) struct CrawlList {
     /// The crawls.
     pub(crate) crawls: Vec<CrawlDocument>,
-    /// The cursor for `after`. Absent if there are no older crawls.
+    /// The cursor for `after`. Absent if the response has fewer crawls than `limit`. The last
+    /// cursor may lead to an empty response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -284,8 +285,8 @@ pub(crate) async fn start(
     params(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
          description = "Maximum number of crawls. Default: 20"),
-        ("after" = Option<String>, Query, description = "`next` of the last page"),
-        ("before" = Option<String>, Query, description = "Former name of after"),
+        ("after" = Option<String>, Query, description = "`next` from the previous response"),
+        ("before" = Option<String>, Query, description = "Former name of `after`"),
     ),
     responses(
         (status = 200, description = "Crawls", body = CrawlList),
@@ -300,7 +301,7 @@ pub(crate) async fn list(
     let limit = parameters.limit("limit", DEFAULT_CRAWLS, MAX_CRAWLS)?;
     let given = |name| parameters.text(name).map(|cursor| (name, cursor));
     if let (Some(_), Some((name, _))) = (given("after"), given("before")) {
-        let detail = "it is the same as after: give one of them";
+        let detail = "before is the former name of after; give only after";
         return Err(Problem::of_field(ProblemCode::InvalidParameter, name, detail));
     }
     let before = given("after").or_else(|| given("before"));

@@ -66,7 +66,7 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     params(
         ("id" = Uuid, Path, description = "The crawl's ID"),
         ("after" = Option<String>, Query,
-         description = "`next` of the last page. Default: from the start"),
+         description = "`next` from the previous response. Default: from the start"),
         ("newest" = Option<i32>, Query, minimum = 1, maximum = 1000,
          description = "Start with this many of the newest URLs. No other parameter may be given"),
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 1000,
@@ -103,7 +103,7 @@ pub(crate) async fn feed(
         if let Some(other) =
             PARAMETERS.into_iter().find(|name| *name != "newest" && parameters.text(name).is_some())
         {
-            let detail = "newest goes alone";
+            let detail = "newest cannot be combined with other parameters";
             return Err(Problem::of_field(ProblemCode::InvalidParameter, other, detail));
         }
         let newest = parameters.limit("newest", DEFAULT_FETCHES, MAX_FETCHES)?;
@@ -134,15 +134,17 @@ fn filter(parameters: &Parameters) -> Result<FetchFilter, Problem> {
     let refused =
         |name: &str, detail: &str| Problem::of_field(ProblemCode::InvalidParameter, name, detail);
     let host = parameters.text("host").map(|text| {
-        hostname(text).ok_or_else(|| refused("host", "a hostname alone, such as www.example.com"))
+        let detail = "invalid host: expected only a hostname, such as www.example.com";
+        hostname(text).ok_or_else(|| refused("host", detail))
     });
     let status = parameters.text("status").map(|text| {
         let status: Option<i16> = text.parse().ok().filter(|status| (100..=999).contains(status));
-        status.ok_or_else(|| refused("status", "an HTTP status, 100 to 999"))
+        let detail = "invalid status: expected an HTTP status from 100 to 999";
+        status.ok_or_else(|| refused("status", detail))
     });
     let outcome = parameters.text("outcome");
     if outcome.is_some_and(|outcome| !is_outcome(outcome)) {
-        return Err(refused("outcome", "no URL ends so; GET /openapi.json has the list"));
+        return Err(refused("outcome", "unknown outcome; GET /openapi.json lists all outcomes"));
     }
     Ok(FetchFilter {
         outcome: outcome.map(str::to_owned),

@@ -122,7 +122,7 @@ pub(crate) async fn test(
     let (_, bytes) = body::json_request(&service, &caller, request).await?;
     let FilterTrial { filter, name, urls, seeds } = body::from_json(&bytes)?;
     if urls.len() > MAX_URLS {
-        let detail = format!("a request has at most {MAX_URLS} URLs; send several");
+        let detail = format!("the request has more than {MAX_URLS} URLs; send several");
         return Err(Problem::with(ProblemCode::TooManyUrls, detail));
     }
     let wrong = |field: &str, detail: String| {
@@ -138,7 +138,7 @@ pub(crate) async fn test(
             let stored = stored.ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
             TriedFilter::Kept(stored.body)
         }
-        _ => return Err(wrong("filter", "give one of filter and name".to_owned())),
+        _ => return Err(wrong("filter", "expected either filter or name".to_owned())),
     };
     let of_key = service.trials.of_key(&caller.key)?;
     let permit = service.trials.permit()?;
@@ -205,7 +205,7 @@ fn tried(
     let one = |url: String| {
         // Many lists make a test slow, and it continues even if the client has disconnected.
         if began.elapsed() > MAX_TRIAL {
-            let detail = format!("testing takes over {} s; send fewer URLs", MAX_TRIAL.as_secs());
+            let detail = format!("the test took over {} s; send fewer URLs", MAX_TRIAL.as_secs());
             return Err(Problem::with(ProblemCode::TooManyUrls, detail));
         }
         let mut tested = set.test(&[&url], is_exempt, &service.parameters);

@@ -80,7 +80,7 @@ impl FilterDocument {
 pub(crate) struct FilterDocuments {
     /// The filters, by name.
     pub(crate) filters: Vec<FilterDocument>,
-    /// The cursor for `after`. Absent if there are no more.
+    /// The cursor for `after`. Absent if there are no more filters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -138,7 +138,7 @@ pub(crate) async fn add(
     params(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
          description = "Maximum number of filters. Default: 100"),
-        ("after" = Option<String>, Query, description = "`next` of the last page"),
+        ("after" = Option<String>, Query, description = "`next` from the previous response"),
     ),
     responses(
         (status = 200, description = "Filters", body = FilterDocuments),

@@ -77,20 +77,20 @@ pub(crate) async fn readyz(
 
 async fn why_not_ready(service: &Service) -> Option<&'static str> {
     if *service.stop.borrow() {
-        return Some("the process stops");
+        return Some("the service is stopping");
     }
     match service.coordinator.check_schema().await {
         Ok(()) => {}
         Err(Error::Schema { .. } | Error::NoSchema) => {
-            return Some("the database has another schema than this program");
+            return Some("the database schema does not match this program");
         }
         Err(error) => {
-            tracing::debug!(%error, "the database does not answer");
-            return Some("the database does not answer");
+            tracing::debug!(%error, "cannot reach the database");
+            return Some("cannot reach the database");
         }
     }
     let mut store = service.store.clone();
     // The sender is dropped when the process stops.
     let checked = store.wait_for(Option::is_some).await.ok().and_then(|checked| *checked);
-    checked.unwrap_or(Err("the process stops")).err()
+    checked.unwrap_or(Err("the service is stopping")).err()
 }

@@ -134,10 +134,10 @@ pub(crate) async fn overview(
     Caller(caller): Caller,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let crawl = Parameters::parse(&uri, &["crawl"])?.value("crawl", "the id of a crawl")?;
+    let crawl = Parameters::parse(&uri, &["crawl"])?.value("crawl", "a crawl's ID")?;
     let document = service.coordinator.api_overview(&caller, crawl).await?;
     let document: OverviewDocument = serde_json::from_value(document).map_err(|error| {
-        tracing::error!(%error, "the overview is not as it is described");
+        tracing::error!(%error, "the overview from Postgres is malformed");
         Problem::new(ProblemCode::Internal)
     })?;
     Ok(answer::ok(&document))

@@ -109,14 +109,16 @@ impl RateSubmission {
             Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail))
         };
         if self.rate.is_none() && self.min_delay_ms.is_none() {
-            return wrong("rate", "give rate, min_delay_ms or both".to_owned());
+            return wrong("rate", "expected rate, min_delay_ms or both".to_owned());
         }
         if let Some(rate) = self.rate.flatten().filter(|rate| !(*rate > 0.0 && *rate <= MAX_RATE)) {
-            return wrong("rate", format!("{rate} is not above 0 and up to {MAX_RATE}"));
+            let detail = format!("invalid rate {rate}: expected more than 0, at most {MAX_RATE}");
+            return wrong("rate", detail);
         }
         let is_wrong = |delay_ms: &i32| !(0..=MAX_LEAST_DELAY_MS).contains(delay_ms);
         if let Some(delay_ms) = self.min_delay_ms.flatten().filter(is_wrong) {
-            let detail = format!("{delay_ms} is not from 0 to {MAX_LEAST_DELAY_MS}");
+            let range = format!("0 to {MAX_LEAST_DELAY_MS}");
+            let detail = format!("invalid min_delay_ms {delay_ms}: expected {range}");
             return wrong("min_delay_ms", detail);
         }
         Ok(())
@@ -133,13 +135,12 @@ impl RateSubmission {
         if let Some((rate, most)) =
             rate.zip(key.rate).filter(|(rate, most)| *rate > f64::from(*most))
         {
-            return refused("rate", format!("{rate} is more than {most}"));
+            return refused("rate", format!("rate {rate} is above the key's maximum {most}"));
         }
         if let Some(delay_ms) = delay_ms.filter(|delay_ms| *delay_ms < key.min_delay_ms) {
-            return refused(
-                "min_delay_ms",
-                format!("{delay_ms} is less than {}", key.min_delay_ms),
-            );
+            let least = key.min_delay_ms;
+            let detail = format!("min_delay_ms {delay_ms} is below the key's minimum {least}");
+            return refused("min_delay_ms", detail);
         }
         Ok(())
     }

@@ -75,7 +75,7 @@ impl RobotsOverrideDocument {
 pub(crate) struct RobotsOverrideList {
     /// The overrides.
     pub(crate) robots: Vec<RobotsOverrideDocument>,
-    /// The cursor for `after`. Absent if there are no more.
+    /// The cursor for `after`. Absent if there are no more overrides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -120,7 +120,7 @@ impl RobotsSubmission {
     fn row(self, service: &Service, caller: &ApiCaller) -> Result<RobotsOverrideRow, Problem> {
         let Self { site, user_agent, rules, delay_ms } = self;
         if user_agent.is_none() && rules.is_none() && delay_ms.is_none() {
-            let detail = "give user_agent, rules or delay_ms";
+            let detail = "expected user_agent, rules or delay_ms";
             return Err(Problem::of_field(ProblemCode::InvalidParameter, "rules", detail));
         }
         user_agent.as_deref().map(check_user_agent).transpose()?;
@@ -139,7 +139,7 @@ impl RobotsSubmission {
     params(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
          description = "Maximum number of overrides. Default: 100"),
-        ("after" = Option<String>, Query, description = "`next` of the last page"),
+        ("after" = Option<String>, Query, description = "`next` from the previous response"),
     ),
     responses(
         (status = 200, description = "The overrides", body = RobotsOverrideList),

@@ -138,7 +138,7 @@ impl ScheduleDocument {
 pub(crate) struct ScheduleList {
     /// The schedules, the next one first.
     pub(crate) schedules: Vec<ScheduleDocument>,
-    /// The cursor for `after`. Absent if there are no more.
+    /// The cursor for `after`. Absent if there are no more schedules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -225,7 +225,8 @@ pub(crate) async fn add(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
          description = "Maximum number of schedules. Default: 100"),
         ("after" = Option<String>, Query,
-         description = "`next` of the last page. Schedules that fired since then appear again"),
+         description = "`next` from the previous response. Schedules that fired since then appear \
+                        again"),
     ),
     responses(
         (status = 200, description = "Schedules", body = ScheduleList),

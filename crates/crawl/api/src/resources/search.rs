@@ -54,7 +54,8 @@ pub(crate) struct FoundDocument {
 pub(crate) struct SearchDocument {
     /// The pages, best first.
     pub(crate) found: Vec<FoundDocument>,
-    /// The cursor for `after`. Absent if there are no more.
+    /// The cursor for `after`. Absent if the response has fewer pages than `limit`. The last cursor
+    /// may lead to an empty response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -73,13 +74,14 @@ pub(crate) fn routes() -> Router<Arc<Service>> {
     operation_id = "pages_search",
     params(
         ("q" = String, Query, min_length = 1, max_length = 1000,
-         description = "Words to search for. Also: \"a phrase\", one or another, -excluded"),
+         description = "Words to search for. Supports \"a phrase\", `or` between words, and \
+                        -excluded words"),
         ("crawl" = Option<Uuid>, Query,
          description = "One of the key's crawls. Default: all of them"),
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
          description = "Maximum number of pages. Default: 10"),
         ("after" = Option<String>, Query,
-         description = "`next` of the last page, with the same words and crawl"),
+         description = "`next` from the previous response, with the same `q` and `crawl`"),
     ),
     responses(
         (status = 200, description = "The pages", body = SearchDocument),
@@ -95,9 +97,11 @@ pub(crate) async fn search(
         |field, detail: String| Problem::of_field(ProblemCode::InvalidParameter, field, detail);
     let query = parameters.text("q").unwrap_or_default();
     if query.trim().is_empty() || query.len() > MAX_QUERY_BYTES {
-        return Err(wrong("q", format!("give words, at most {MAX_QUERY_BYTES} bytes")));
+        let detail =
+            format!("invalid q: expected words of at most {MAX_QUERY_BYTES} bytes in total");
+        return Err(wrong("q", detail));
     }
-    let crawl: Option<Uuid> = parameters.value("crawl", "the id of a crawl")?;
+    let crawl: Option<Uuid> = parameters.value("crawl", "a crawl's ID")?;
     let limit = parameters.limit("limit", DEFAULT_FOUND, MAX_FOUND)?;
     let asked = (crawl, query);
     let after = parameters.text("after");

@@ -195,18 +195,21 @@ impl UrlSubmission {
             Err(Problem::of_field(ProblemCode::InvalidParameter, field, detail))
         };
         if let Some(priority) = self.priority.filter(|priority| *priority > MAX_PRIORITY) {
-            return wrong("priority", format!("{priority} is not from 0 to {MAX_PRIORITY}"));
+            let detail = format!("invalid priority {priority}: expected 0 to {MAX_PRIORITY}");
+            return wrong("priority", detail);
         }
         if let Some(age) = self.max_age_s.filter(|age| *age > MAX_AGE_S) {
-            return wrong("max_age_s", format!("{age} is not from 0 to {MAX_AGE_S}"));
+            let detail = format!("invalid max_age_s {age}: expected 0 to {MAX_AGE_S}");
+            return wrong("max_age_s", detail);
         }
         let own = ["depth", "media"];
         let own = if self.depth.is_some_and(|depth| depth > 0) { own[0] } else { own[1] };
         if self.opens_crawl() && self.crawl.is_some() {
-            return wrong(own, format!("{own} opens a crawl: it does not go with crawl"));
+            let detail = "opens a separate crawl, so crawl is not allowed";
+            return wrong(own, format!("{own} {detail}"));
         }
         if self.opens_crawl() && (self.max_age_s.is_some() || self.priority.is_some()) {
-            let detail = "does not go with max_age_s or priority: it opens a crawl";
+            let detail = "opens a separate crawl, so max_age_s and priority are not allowed";
             return wrong(own, format!("{own} {detail}"));
         }
         Ok(())

@@ -162,7 +162,7 @@ pub(crate) struct WebhookTestSent {
 pub(crate) struct WebhookList {
     /// The webhooks, oldest first.
     pub(crate) webhooks: Vec<WebhookDocument>,
-    /// The cursor for `after`. Absent if there are no more.
+    /// The cursor for `after`. Absent if there are no more webhooks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -251,7 +251,7 @@ pub(crate) async fn add(
     params(
         ("limit" = Option<i32>, Query, minimum = 1, maximum = 100,
          description = "Maximum number of webhooks. Default: 100"),
-        ("after" = Option<String>, Query, description = "`next` of the last page"),
+        ("after" = Option<String>, Query, description = "`next` from the previous response"),
     ),
     responses(
         (status = 200, description = "The webhooks", body = WebhookList),
@@ -401,7 +401,7 @@ fn names_of(events: &[EventType]) -> Result<Vec<&'static str>, Problem> {
     names.sort_unstable();
     names.dedup();
     if names.is_empty() || names.len() != events.len() {
-        let detail = "give one to three types of events, each once";
+        let detail = "expected one to three event types, each at most once";
         return Err(Problem::of_field(ProblemCode::InvalidParameter, "events", detail));
     }
     Ok(names)

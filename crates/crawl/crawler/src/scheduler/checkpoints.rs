@@ -447,7 +447,7 @@ async fn packed(
         }
         (checkpoint, sizes)
     });
-    packing.await.map_err(|error| Error::Unexpected(format!("packing: {error}")))
+    packing.await.map_err(|error| Error::Unexpected(format!("cannot pack a checkpoint: {error}")))
 }
 
 fn chunk_row(crawl: i32, host_hash: u64, packed: Packed) -> ChunkRow {

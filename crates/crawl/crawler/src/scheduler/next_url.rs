@@ -197,7 +197,8 @@ impl Scheduler {
             // The reservation may have committed although the call failed. Release the slot: the
             // next holder reads the true sums from Postgres.
             Err(error) => {
-                tracing::warn!(slot = fence.slot, %error, "cannot reserve pages; leaving the slot");
+                let number = fence.slot;
+                tracing::warn!(slot = number, %error, "cannot reserve pages; releasing the slot");
                 slot.is_leaving = true;
                 return;
             }

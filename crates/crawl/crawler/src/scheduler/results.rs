@@ -37,14 +37,11 @@ impl Scheduler {
         }
         let mut next = Instant::now();
         if let Some(pending) = pending {
-            tracing::error!(
-                url = pending.url,
-                "the program panicked at a URL, which fails as crashed"
-            );
+            tracing::error!(url = pending.url, "a fetch panicked; its URL fails as crashed");
             self.release_reserved_page(fence, &crawl, &pending);
             self.record_without_request(host_hash, &crawl, &pending, (FinalState::Failed, CRASHED));
         } else {
-            tracing::error!("the program panicked at a robots.txt; retrying");
+            tracing::error!("a robots.txt fetch panicked; retrying");
             next += LOCAL_FAILURE_PAUSE;
         }
         self.schedule_host(host_hash, next);

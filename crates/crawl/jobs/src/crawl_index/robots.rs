@@ -36,7 +36,7 @@ pub(crate) fn read_robots_archive(
         };
         let place = (object, offset, end.saturating_sub(offset));
         let row = row_of(&record, place).ok_or_else(|| {
-            failed(format!("the record at byte {offset} lacks a URL, a time, an id or an answer"))
+            failed(format!("the record at byte {offset} has no URL, time, ID or response"))
         });
         rows.push(row.and_then(|row| reader.of_record(row)));
     }

@@ -144,7 +144,7 @@ impl Eq for Head {}
 /// Converts a disk error. The job may find space later or on another host, so the error is not
 /// final.
 pub(super) fn disk(error: std::io::Error) -> JobError {
-    JobError::NoRoom(format!("the rows of an index cannot be kept in --temporary: {error}"))
+    JobError::NoRoom(format!("cannot store index rows in --temporary: {error}"))
 }
 
 #[cfg(test)]

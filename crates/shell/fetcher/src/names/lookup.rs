@@ -53,12 +53,13 @@ impl DnsLookup {
                 single_server(address),
                 TokioRuntimeProvider::default(),
             ),
-            None => TokioResolver::builder_tokio()
-                .map_err(|e| format!("the system's resolver settings: {e} (set --dns)"))?,
+            None => TokioResolver::builder_tokio().map_err(|e| {
+                format!("cannot read the system's resolver settings: {e}; set --dns")
+            })?,
         };
         set_options(builder.options_mut(), settings.dns_timeout);
         let server = settings.dns.or_else(first_server_of_the_machine);
-        let hickory = builder.build().map_err(|e| format!("the resolver: {e}"))?;
+        let hickory = builder.build().map_err(|e| format!("cannot set up the resolver: {e}"))?;
         Ok(Self {
             hickory,
             client: server.map(DnsClient::new),

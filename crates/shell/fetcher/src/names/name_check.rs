@@ -46,14 +46,16 @@ impl fmt::Display for FalseResult {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSuchName(name) => {
-                write!(formatter, "{name}, which exists, does not exist (NXDOMAIN)")
+                write!(formatter, "{name} exists, but was reported missing (NXDOMAIN)")
             }
-            Self::NoAddress(name) => write!(formatter, "{name}, which has addresses, has none"),
+            Self::NoAddress(name) => {
+                write!(formatter, "{name} has addresses, but none was returned")
+            }
             Self::NotPublic(name, address) => {
-                write!(formatter, "{name} has the address {address}, which is not public")
+                write!(formatter, "{name} resolved to {address}, which is not public")
             }
             Self::Invented(name, address) => {
-                write!(formatter, "{name}, which is made up, has the address {address}")
+                write!(formatter, "{name} does not exist, but resolved to {address}")
             }
         }
     }

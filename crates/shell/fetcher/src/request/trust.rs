@@ -39,7 +39,7 @@ impl Trust {
                 .and_then(Iterator::collect)
                 .map_err(|e| wrong(&e))?;
             if roots.add_parsable_certificates(certificates).0 == 0 {
-                return Err(wrong(&"no certificate in it (PEM expected)"));
+                return Err(wrong(&"no valid certificate found; expected PEM"));
             }
         }
         let of_tls = |error: Error| SettingsError::System(format!("TLS: {error}"));

@@ -34,7 +34,7 @@ const SIGNATURE_AGENT: HeaderName = HeaderName::from_static("signature-agent");
 #[derive(Debug, thiserror::Error)]
 pub enum SignerError {
     /// The site's address is not https, so verifiers would not fetch keys from it.
-    #[error("{0:?} is not an https address where sites can find our key")]
+    #[error("invalid address {0:?}: expected an https URL where sites can find the key")]
     NotHttps(String),
 }
 

@@ -34,12 +34,12 @@ async fn each_false_result_is_described_and_causes_no_outcome() {
     let fetcher = net.fetcher();
     let is = |address: &str| Name::Is(vec![address.parse().expect("an address")]);
     for (name, answer, named) in [
-        ("iana.org", Name::Missing, "iana.org, which exists, does not exist (NXDOMAIN)"),
-        ("iana.org", Name::Empty, "iana.org, which has addresses, has none"),
-        ("iana.org", is("10.0.0.1"), "iana.org has the address 10.0.0.1, which is not public"),
-        (OTHERS, is("10.0.0.1"), "which is made up, has the address 10.0.0.1"),
-        (OTHERS, is("8.8.8.8"), "which is made up, has the address 8.8.8.8"),
-        (OTHERS, is("2606:4700::1"), "which is made up, has the address 2606:4700::1"),
+        ("iana.org", Name::Missing, "iana.org exists, but was reported missing (NXDOMAIN)"),
+        ("iana.org", Name::Empty, "iana.org has addresses, but none was returned"),
+        ("iana.org", is("10.0.0.1"), "iana.org resolved to 10.0.0.1, which is not public"),
+        (OTHERS, is("10.0.0.1"), "does not exist, but resolved to 10.0.0.1"),
+        (OTHERS, is("8.8.8.8"), "does not exist, but resolved to 8.8.8.8"),
+        (OTHERS, is("2606:4700::1"), "does not exist, but resolved to 2606:4700::1"),
     ] {
         net.dns.set(name, answer);
         assert_eq!(fetcher.check_network().await, Err(LocalFailure::ResolverFalse), "{named}");
