@@ -64,7 +64,7 @@ pub struct SearchKinds {
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// The bytes are not JSON, or a field is missing or has another type.
-    #[error("manifest.json is not understood: {0}")]
+    #[error("manifest.json cannot be parsed: {0}")]
     NotUnderstood(#[from] serde_json::Error),
     /// The prefix does not end with a slash, so names below it would belong to another prefix.
     #[error("manifest.json has a prefix without a trailing slash; is this an EveryTab site?")]

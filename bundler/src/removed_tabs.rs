@@ -9,7 +9,7 @@ use crate::{
     title_pattern::TitlePattern,
 };
 
-/// Hosts, titles and icons that must not have a tab.
+/// Hosts, titles and icons that no tab may have.
 #[derive(Debug, Clone, Default)]
 pub struct RemovedTabs {
     /// The hosts, by name or domain.

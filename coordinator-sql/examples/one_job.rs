@@ -62,6 +62,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
 mod tests {
     #[test]
     fn the_example_runs() {
-        super::main().expect("the example's own errors");
+        super::main().expect("the example succeeds");
     }
 }

@@ -96,7 +96,7 @@ pub enum Error {
     #[error("Postgres: {}", describe(.0))]
     Query(#[from] tokio_postgres::Error),
     /// The call exceeded its time limit, so its connection was closed.
-    #[error("Postgres: no answer in time; the connection is closed")]
+    #[error("Postgres did not respond in time; the connection was closed")]
     TimedOut,
     /// A table or row remained locked for the maximum wait.
     #[error(
@@ -115,7 +115,7 @@ pub enum Error {
     #[error("Postgres: the client has closed its connections")]
     Closed,
     /// Postgres returned a value that this program does not expect.
-    #[error("Postgres answered {0}, which this program does not know")]
+    #[error("unexpected result from Postgres: {0}")]
     Unexpected(String),
 }
 

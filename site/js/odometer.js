@@ -20,6 +20,7 @@ export class Odometer {
   #bar;
   #seen = null;
   #parts;
+  #endRow = 0;
   #countTimer = 0;
   #restTimer = 0;
   #sentenceTimer = 0;
@@ -42,14 +43,17 @@ export class Odometer {
     return this.#seen;
   }
 
-  /** Must be called after each painting. */
+  /** Must be called after each paint. */
   painted() {
     if (!this.#seen) return;
     if (this.#page.view.scrolledPx <= 0) this.#bar.classList.remove("below-top");
     this.#countTimer ||= setTimeout(() => this.#countVisible(), COUNT_MS);
     if (!this.#reducedMotion.matches) return;
     clearTimeout(this.#restTimer);
-    this.#restTimer = setTimeout(() => this.#show(), REST_MS);
+    this.#restTimer = setTimeout(() => {
+      this.#restTimer = 0;
+      this.#update();
+    }, REST_MS);
   }
 
   #countVisible() {
@@ -65,8 +69,8 @@ export class Odometer {
     for (const row of rows) this.#addRow(row, stream);
     // After a reload, the visible tabs are already counted, but the count is not shown yet.
     if (this.#seen.count === count && this.#bar.classList.contains("counting")) return;
-    this.#tellHeight(end);
-    if (!this.#reducedMotion.matches) this.#show();
+    this.#endRow = end;
+    if (!this.#reducedMotion.matches) this.#update();
   }
 
   /** A tab counts if its middle is in view. */
@@ -106,6 +110,7 @@ export class Odometer {
     this.#bar.classList.add("telling");
     this.#sentenceTimer = setTimeout(() => {
       this.#sentenceTimer = 0;
+      if (this.#restTimer) return;
       this.#bar.classList.remove("telling");
       this.#show();
     }, SENTENCE_MS);

@@ -142,9 +142,9 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
       let changes = 0;
       let frames = 0;
       const observer = new MutationObserver(() => (changes += 1));
-      observer.observe(document.querySelector('.seen-count'), { childList: true, subtree: true });
+      observer.observe(document.querySelector('.seen'), { childList: true, subtree: true });
       const step = () => {
-        window.scrollBy(0, 40);
+        window.scrollBy(0, 50);
         frames += 1;
         if (frames < 60) requestAnimationFrame(step);
         else done(changes);
@@ -154,6 +154,19 @@ describe("the count of seen tabs", { skip, concurrency: false }, () => {
     assert.equal(changes, 0);
     const before = await page.evaluate(COUNT);
     await page.until("the new number", `${COUNT} > ${before}`);
+    await page.until("the sentence", "document.querySelector('.telling')");
+    // The sentence would disappear after ten seconds, but the page scrolls for longer.
+    const kept = await page.evaluate(`new Promise((done) => {
+      const until = performance.now() + 11_000;
+      const step = (now) => {
+        window.scrollBy(0, Math.floor(now / 500) % 2 ? 5 : -5);
+        if (now < until) requestAnimationFrame(step);
+        else done(document.querySelector('.telling') !== null);
+      };
+      requestAnimationFrame(step);
+    })`);
+    assert.equal(kept, true);
+    await page.until("the number again", "!document.querySelector('.telling')");
   });
 
   test("the count can be switched off, until the tab of the browser is closed", async () => {

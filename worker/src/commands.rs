@@ -41,7 +41,7 @@ pub mod local {
     /// # Errors
     /// Always returns an error that names the package with `local`.
     pub async fn run(_args: IgnoredArguments) -> CliResult {
-        Err(CliError::usage("this package has no `local`: install everytab-local, which has it"))
+        Err(CliError::usage("this package does not include `local`; install everytab-local"))
     }
 }
 pub mod migrate;

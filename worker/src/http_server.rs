@@ -107,7 +107,7 @@ pub(crate) async fn serve(
                 connections.spawn(serve_one(accepted, router, limits, stopped.clone(), permit));
             }
             Err(error) => {
-                tracing::debug!(%error, "a connection was not accepted");
+                tracing::debug!(%error, "cannot accept a connection");
                 sleep(PAUSE_AFTER_ERROR).await;
             }
         }
@@ -127,7 +127,7 @@ async fn serve_one(
     // With Nagle's algorithm, a file's content would wait until the client acknowledges the head,
     // which takes Linux 40 ms.
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY is not set");
+        tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<Incoming>| {

@@ -154,19 +154,19 @@ fn parse_port_pair(text: &str) -> Result<(u16, u16), String> {
     let pair = text
         .split_once('=')
         .and_then(|(from, to)| Some((from.trim().parse().ok()?, to.trim().parse().ok()?)));
-    pair.ok_or_else(|| format!("{text:?} is not PORT=PORT, such as 80=18080"))
+    pair.ok_or_else(|| format!("{text:?} is not valid; expected PORT=PORT, such as 80=18080"))
 }
 
 fn parse_known_name(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
-        return Err("a name is missing. Without names, false answers of the name server would \
-                    erase icons: leave the option out, or give hostnames that must exist"
-            .to_owned());
+        let reason = "a name is missing. Without names, wrong DNS responses would erase icons: \
+                      omit the option, or give hostnames that must exist";
+        return Err(reason.to_owned());
     }
     let name = canonical_hostname(text.trim())
         .map_err(|error| format!("{error}; give a hostname that must exist"))?;
     match name.address {
-        Some(_) => Err("an address needs no name server: give a hostname".to_owned()),
+        Some(_) => Err("an address is not looked up: give a hostname".to_owned()),
         None => Ok(name.text.into_owned()),
     }
 }
@@ -231,10 +231,10 @@ impl FetchArgs {
             tracing::warn!(%range, "--allow-range: addresses that are not public may be fetched");
         }
         for (from, to) in &self.dial_ports {
-            tracing::warn!("--dial-port: port {from} of every address is dialled at {to}");
+            tracing::warn!("--dial-port: connections to port {from} go to port {to} instead");
         }
         if let Some(file) = &self.ca_file {
-            tracing::warn!(file = %file.display(), "--ca-file: more certificates are trusted");
+            tracing::warn!(file = %file.display(), "--ca-file: additional CAs are trusted");
         }
     }
 

@@ -53,7 +53,7 @@ impl FromStr for InstanceMetadata {
 
 fn endpoint(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok().filter(|url| url.scheme() == "http" && url.has_host());
-    url.ok_or_else(|| format!("{text:?} is not auto, off or http://HOST[:PORT]"))
+    url.ok_or_else(|| format!("{text:?} is not valid; expected auto, off or http://HOST[:PORT]"))
 }
 
 impl InstanceMetadata {

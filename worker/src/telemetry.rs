@@ -92,7 +92,9 @@ fn lines_per_window() -> Result<Option<u32>, CliError> {
         Err(_) | Ok("") => Ok(Some(LINES_PER_WINDOW)),
         Ok("off") => Ok(None),
         Ok(limit) => limit.parse().map(Some).map_err(|_| {
-            CliError::usage(format!("EVERYTAB_LOG_LIMIT={limit}: give a number of lines, or off"))
+            CliError::usage(format!(
+                "EVERYTAB_LOG_LIMIT={limit}: expected a number of lines, or off"
+            ))
         }),
     }
 }

@@ -51,8 +51,8 @@ fn the_links_of_a_page_are_lines_with_kind_markup_nofollow_and_key() {
                     page\ta\tnofollow\thttp://other.example/\n\
                     requisite\timg\tfollow\thttps://site.example/d/i.png\n";
     assert_eq!(said.out, expected);
-    let counts = "-: 2 links to pages, 1 requisites; left out: 1 of another scheme; \
-                  the page says noarchive\n";
+    let counts = "-: 2 links to pages, 1 requisites; skipped: 1 with another scheme; \
+                  robots directives: noarchive\n";
     assert_eq!(said.err, counts);
 }
 
@@ -120,7 +120,7 @@ const SITEMAP: &str = "<urlset><url><loc>https://site.example/1</loc><xhtml:link
 fn the_urls_of_a_sitemap_are_lines_and_its_counts_follow() {
     let said = inspect(&["sitemap", "-"], SITEMAP);
     let expected = "page\thttps://site.example/1\nalternate\thttps://site.example/de/1\n";
-    let counts = "-: urlset, 1 pages, 1 alternates, 0 sitemaps; left out: 1 of another scheme, \
+    let counts = "-: urlset, 1 pages, 1 alternates, 0 sitemaps; skipped: 1 with another scheme, \
                   1 unparsable\n";
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), expected, counts));
     let folder = tempfile::tempdir().unwrap();
@@ -166,7 +166,7 @@ fn a_sitemap_that_robots_txt_disallows_is_not_fetched() {
     let said = inspect(&[&["sitemap", "http://127.0.0.1/sitemap.xml"][..], &options].concat(), "");
     server.join().unwrap();
     assert_eq!(said.code, Some(1), "{}", said.err);
-    assert!(said.err.contains("robots.txt does not allow it"), "{}", said.err);
+    assert!(said.err.contains("robots.txt disallows it"), "{}", said.err);
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_url_is_printed_with_key_host_site_hash_and_slot() {
 #[test]
 fn unreadable_input_is_named_with_advice() {
     for (arguments, input, code, words) in [
-        (&["links", "-"][..], "", 1, &["-: it is empty", "give a page"][..]),
+        (&["links", "-"][..], "", 1, &["-: it is empty", "expected an HTML page"][..]),
         (&["links", "/nowhere/page.html"], "", 1, &["/nowhere/page.html", "No such file"]),
         (&["links", "/"], "", 1, &["directory"]),
         (&["links", "-", "--url", "site.example"], PAGE, 2, &["--url", "https://example.com/"]),

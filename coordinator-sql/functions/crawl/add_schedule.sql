@@ -14,7 +14,7 @@ declare
 begin
     if coalesce((select sum(l.amount) from unnest(p_links) l), 0)
            not between 1 and max_seeds then
-        raise exception 'a schedule has 1 to % seeds', max_seeds
+        raise exception 'a schedule must have 1 to % seeds', max_seeds
             using errcode = 'invalid_parameter_value';
     end if;
     perform coordinator.check_links(p_links);

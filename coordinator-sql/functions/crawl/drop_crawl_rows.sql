@@ -16,7 +16,7 @@ declare
 begin
     select * into crawl_row from crawls c where c.crawl = p_crawl for no key update;
     if crawl_row.dropping_at is null then
-        raise exception 'the removal of crawl % has not begun', p_crawl
+        raise exception 'the removal of crawl % has not started', p_crawl
             using errcode = 'invalid_parameter_value';
     end if;
     select t.host_hash, t.url_hash into last_host, last_url from fetch_texts t

@@ -12,7 +12,7 @@ begin
             using errcode = 'invalid_parameter_value';
     end if;
     if p_rows > max_rows then
-        raise exception 'a chunk has at most % rows, not %', max_rows, p_rows
+        raise exception 'a chunk can have at most % rows, not %', max_rows, p_rows
             using errcode = 'invalid_parameter_value';
     end if;
 end $$;

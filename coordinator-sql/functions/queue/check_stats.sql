@@ -12,6 +12,6 @@ begin
               !~ format('^[0-9]{1,%s}$', max_digits) then
         raise exception 'the completion of a job of kind % lacks its counts', p_kind
             using errcode = 'invalid_parameter_value',
-                  hint = 'inputs and outcomes are objects; index jobs count counts.hosts';
+                  hint = 'inputs and outcomes must be objects; index jobs must set counts.hosts';
     end if;
 end $$;

@@ -34,9 +34,9 @@ begin
         insert into job_events (job_id, run, event, lease_number, worker_id, item, message)
         values (expired.job_id, expired.run, 'expired', expired.lease_number, expired.worker_id,
                 expired.current_item,
-                case when expired.deadline <= clock_timestamp() then 'the job met its deadline'
-                     else 'the lease ran out' end
-                || coalesce(' while it handled item ' || expired.current_item, ''));
+                case when expired.deadline <= clock_timestamp() then 'the job reached its deadline'
+                     else 'the lease expired' end
+                || coalesce(' while it processed item ' || expired.current_item, ''));
         swept := swept + 1;
     end loop;
 

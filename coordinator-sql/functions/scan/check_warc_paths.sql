@@ -12,7 +12,7 @@ begin
         or named.path ~ '(^|/)[.]{0,2}(/|$)' or length(named.path) > max_path_characters
      limit 1;
     if found then
-        raise exception '% is no path of a WARC file',
+        raise exception '% is not the path of a WARC file',
             coalesce(left(other, max_path_characters), 'null')
             using errcode = 'invalid_parameter_value';
     end if;

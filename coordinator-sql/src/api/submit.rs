@@ -127,7 +127,7 @@ impl Coordinator {
         let submissions = std::slice::from_ref(submission);
         let rows = self.submit_rows(standing, submissions, Some(idempotency)).await?;
         let accepted = self.accepted(&rows, submissions).await?.pop();
-        Ok(accepted.ok_or_else(|| Error::Unexpected("no answer".into()))??)
+        Ok(accepted.ok_or_else(|| Error::Unexpected("no result".into()))??)
     }
 
     async fn accepted(

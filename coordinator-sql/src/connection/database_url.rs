@@ -180,7 +180,8 @@ fn ssl_mode(mode: &str) -> Result<(SslMode, TlsVerification), String> {
         "verify-ca" => Ok((SslMode::Require, TlsVerification::Authority)),
         "verify-full" => Ok((SslMode::Require, TlsVerification::Hostname)),
         other => Err(format!(
-            "sslmode {other} is none of disable, allow, prefer, require, verify-ca, verify-full"
+            "sslmode {other} is not valid; use disable, allow, prefer, require, verify-ca or \
+             verify-full"
         )),
     }
 }

@@ -29,7 +29,7 @@ fn paths() -> impl Iterator<Item = PathBuf> {
 fn read(path: &Path) -> Option<String> {
     let text = fs::metadata(path).and_then(|metadata| {
         if metadata.permissions().mode() & 0o077 != 0 {
-            return Err(io::Error::other("others may read it; its mode must be 0600"));
+            return Err(io::Error::other("other users can access it; run `chmod 600` on it"));
         }
         fs::read_to_string(path)
     });
@@ -37,7 +37,7 @@ fn read(path: &Path) -> Option<String> {
         Ok(text) => Some(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => {
-            tracing::warn!(path = %path.display(), %error, "the password file is not used");
+            tracing::warn!(path = %path.display(), %error, "ignoring the password file");
             None
         }
     }

@@ -116,8 +116,16 @@ impl PostgresServer {
 
     pub(super) fn all_in_use(&self, connections: usize, seconds: f32) -> Error {
         let reason = format!(
-            "none of the {connections} connections of this process became free in {seconds} s; \
-             Postgres answers slowly, or their calls wait for locks"
+            "no response in {seconds} s; check that it is running and that --database-url is \
+             correct"
+        );
+        Error::Connect { place: self.place(), reason, transient: true }
+    }
+
+    pub(super) fn all_in_use(&self, connections: usize, seconds: f32) -> Error {
+        let reason = format!(
+            "all {connections} connections of this process were busy for {seconds} s; \
+             Postgres responds slowly, or the calls are waiting for locks"
         );
         Error::Connect { place: self.place(), reason, transient: true }
     }
@@ -159,9 +167,9 @@ impl PostgresServer {
                 let source = password_source.unwrap_or("DATABASE_URL");
                 (
                     format!(
-                        "the password of user {user} was refused; it came from {source}: correct \
-                         it there, or give the role this password (`\\password {user}` in psql, as \
-                         its owner)"
+                        "Postgres rejected the password of user {user}, which is from {source}: \
+                         correct it there, or set it as the role's password (`\\password {user}` \
+                         in psql, as its owner)"
                     ),
                     was_accepted,
                 )
@@ -179,18 +187,21 @@ impl PostgresServer {
                 )
             }
             None if certificate_fault(error).is_some_and(is_other_name) => {
-                (format!("{text}; connect by a name that the certificate has"), was_accepted)
+                (format!("{text}; connect to a hostname that is in the certificate"), was_accepted)
             }
             None if text.contains("TLS") => (
                 format!(
-                    "{text}; servers of other machines are verified: name the file of their \
-                     authority with ?sslrootcert=FILE in DATABASE_URL, or say ?sslmode=require \
-                     (encrypted, not verified) or ?sslmode=disable"
+                    "{text}; remote servers are verified: add ?sslrootcert=FILE with the server's \
+                     CA certificate to DATABASE_URL, or use ?sslmode=require (encrypted, not \
+                     verified) or ?sslmode=disable"
                 ),
                 was_accepted,
             ),
             Some("3D000") => ("that database does not exist; create it first".to_owned(), false),
-            _ => (format!("{text}; is it running, and is --database-url right?"), true),
+            _ => (
+                format!("{text}; check that it is running and that --database-url is correct"),
+                true,
+            ),
         };
         Error::Connect { place: self.place(), reason, transient }
     }
@@ -201,9 +212,9 @@ impl PostgresServer {
         let file = usual_path()
             .map_or("a password file".to_owned(), |path| format!("{} (mode 0600)", path.display()));
         format!(
-            "the server demands a password for user {user}, and there is none: set PGPASSWORD, or \
-             add the line {fields}:PASSWORD to {file}; a role that `migrate` made has no password \
-             until its owner sets one (`\\password {user}` in psql)"
+            "the server requires a password for user {user}, but none is set: set PGPASSWORD, or \
+             add the line {fields}:PASSWORD to {file}; a role that `migrate` created has no \
+             password until its owner sets one (`\\password {user}` in psql)"
         )
     }
 }

@@ -62,14 +62,18 @@ fn authorities(
     }
     WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
         .build()
-        .map_err(|error| format!("no authority can be trusted: {error}; set sslrootcert"))
+        .map_err(|error| format!("no CA certificate can be used: {error}; set sslrootcert"))
 }
 
 fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let pem = read(path)?;
     let parsed: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     let certificates = parsed.map_err(|error| format!("{path}: {error}"))?;
-    if certificates.is_empty() { Err(format!("{path}: no certificate")) } else { Ok(certificates) }
+    if certificates.is_empty() {
+        Err(format!("{path} contains no certificate"))
+    } else {
+        Ok(certificates)
+    }
 }
 
 fn read(path: &str) -> Result<Vec<u8>, String> {

@@ -161,7 +161,7 @@ impl Coordinator {
                 Ok(CheckpointResult::Recorded { ended: row.try_get("ended")? })
             }
             "lost" => Ok(CheckpointResult::Lost),
-            word => Err(Error::Unexpected(format!("the word {word:?} of a checkpoint"))),
+            word => Err(Error::Unexpected(format!("the checkpoint result {word:?}"))),
         }
     }
 }

@@ -95,7 +95,7 @@ impl FromRow for HashedFetch {
         let digest: &[u8] = row.try_get("sha256")?;
         let sha256 = digest
             .try_into()
-            .map_err(|_| Error::Unexpected(format!("a digest of {} bytes", digest.len())))?;
+            .map_err(|_| Error::Unexpected(format!("a SHA-256 of {} bytes", digest.len())))?;
         let hash = |name| Ok::<_, Error>(unsigned_hash(row.try_get(name)?));
         let fetch = EarlierFetch {
             bytes: row.try_get("bytes")?,

@@ -23,13 +23,13 @@ impl fmt::Display for FetchPosition {
 
 impl FetchPosition {
     pub(crate) fn answered(text: &str) -> Result<Self, Error> {
-        text.parse().map_err(|_| Error::Unexpected(format!("the position {text:?} of a fetch")))
+        text.parse().map_err(|_| Error::Unexpected(format!("the fetch position {text:?}")))
     }
 }
 
 /// The string is not a valid fetch position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no position: three numbers are expected, as `crawl fetches` prints them: 0-1234-56")]
+#[error("invalid position: expected three numbers, such as 0-1234-56 from `crawl fetches`")]
 pub struct NoFetchPosition;
 
 impl FromStr for FetchPosition {

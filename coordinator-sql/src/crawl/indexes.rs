@@ -151,7 +151,7 @@ impl Coordinator {
     pub async fn load_crawl_run(&self, run: i32) -> Result<CrawlRun, Error> {
         let sql = "select * from coordinator.load_crawl_run($1)";
         let found = self.load_if_any(sql, &[bind(&run)]).await?;
-        found.ok_or_else(|| Error::Unexpected(format!("run number {run} is of no crawl")))
+        found.ok_or_else(|| Error::Unexpected(format!("run {run} without a crawl")))
     }
 
     /// Starts reading the fetches with stored records in a range of slots.

@@ -112,7 +112,7 @@ pub enum Via {
     /// The hashes of the URL's host and key, whose row is recorded earlier or by the same
     /// checkpoint.
     Recorded(u64, u64),
-    /// A URL whose row may not be recorded.
+    /// A URL that might not have a recorded row.
     Url(String),
 }
 

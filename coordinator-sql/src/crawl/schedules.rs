@@ -135,7 +135,7 @@ impl FromRow for ScheduleAdded {
             "added" => Ok(Self::Added(row.try_get("next_at")?)),
             "name_taken" => Ok(Self::NameTaken),
             "too_many" => Ok(Self::TooMany),
-            _ => Err(Error::Unexpected(format!("a schedule is {word}"))),
+            _ => Err(Error::Unexpected(format!("the schedule result {word:?}"))),
         }
     }
 }

@@ -65,8 +65,9 @@ pub(super) async fn replace_functions(transaction: &Transaction) -> Result<Vec<S
     let earlier: Vec<EarlierFunction> = values(&transaction.rows(EARLIER, &[]).await?)?;
     let mut names = Vec::with_capacity(FUNCTIONS.len());
     for (file, text) in FUNCTIONS {
-        let name = name_of(text)
-            .ok_or_else(|| Error::Unexpected(format!("{file}, which creates no function")))?;
+        let name = name_of(text).ok_or_else(|| {
+            Error::Unexpected(format!("{file}, which does not create a function"))
+        })?;
         create(transaction, name, text).await?;
         names.push(name);
     }

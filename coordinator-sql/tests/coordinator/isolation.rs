@@ -143,7 +143,7 @@ async fn a_low_rate_extends_the_deadline() {
     database.expire_leases().await;
     assert_eq!(database.worker.sweep(9).await.unwrap(), 1);
     let history = database.owner.job_history(lease.fence.job_id).await.unwrap();
-    assert_eq!(history.last().unwrap().message.as_deref(), Some("the lease ran out"));
+    assert_eq!(history.last().unwrap().message.as_deref(), Some("the lease expired"));
     let lease = database.lease_one(JobKind::Warc).await;
     database.run("update everytab.jobs set leased_at = now() - interval '61 min'").await;
     assert!(database.holds(lease.fence).await);

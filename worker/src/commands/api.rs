@@ -97,7 +97,7 @@ pub(crate) async fn serve(
     let limits = API_CONNECTIONS.replacing_refusals(problem_of_malformed);
     http_server::serve(listener, router, limits, stopped).await;
     coordinator.close().await;
-    tracing::info!("the HTTP service has ended");
+    tracing::info!("the HTTP service has stopped");
     Ok(Exit::Drained)
 }
 

@@ -173,8 +173,8 @@ async fn import_list(args: ImportArgs) -> Result<(), CliError> {
     input.take(MAX_LIST_BYTES + 1).read_to_end(&mut bytes).map_err(read)?;
     if bytes.len() as u64 > MAX_LIST_BYTES {
         return Err(CliError::new(format!(
-            "{}: a list has at most {MAX_LIST_BYTES} bytes; import it in parts, each with a --list \
-             of its own",
+            "{}: the list has more than {MAX_LIST_BYTES} bytes; import it in parts, each with its \
+             own --list",
             args.file.display()
         )));
     }

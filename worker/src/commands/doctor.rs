@@ -177,5 +177,5 @@ async fn private_server(temporary: &std::path::Path) -> Check {
 
 #[cfg(not(feature = "local"))]
 async fn private_server(_temporary: &std::path::Path) -> Check {
-    Check::ok("private server", "not part of this package; everytab-local brings it")
+    Check::ok("private server", "not part of this package; everytab-local includes it")
 }

@@ -94,7 +94,7 @@ pub(super) fn read(file: &Path) -> Result<FilterSettings, CliError> {
     let of_file = |error: String| CliError::usage(format!("{}: {error}", file.display()));
     let size = std::fs::metadata(file).map_err(|error| of_file(error.to_string()))?.len();
     if size > MAX_FILTER_BYTES as u64 {
-        return Err(of_file(format!("a filter has at most {MAX_FILTER_BYTES} bytes")));
+        return Err(of_file(format!("the filter has more than {MAX_FILTER_BYTES} bytes")));
     }
     let bytes = std::fs::read(file).map_err(|error| of_file(error.to_string()))?;
     FilterSettings::parse(&bytes).map_err(|error| of_file(error.to_string()))

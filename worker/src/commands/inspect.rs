@@ -75,7 +75,7 @@ enum InspectCommand {
     Robots(Box<robots::RobotsArgs>),
     /// Print the URLs in a sitemap, each with its kind: page, alternate or sitemap
     Sitemap(Box<sitemap::SitemapArgs>),
-    /// Show how a filter decides URLs: verdict, deciding part and URL
+    /// Test URLs against a filter: print the verdict, the deciding part and the URL
     Filter(filter::FilterArgs),
     /// Show how a crawl normalizes and stores URLs: key, host, site, hash and slot
     Normalize(normalize::NormalizeArgs),

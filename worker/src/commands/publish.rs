@@ -70,8 +70,8 @@ pub async fn run(args: PublishArgs) -> CliResult {
     }
     if !state.is_publishable() && !args.force {
         return Err(CliError::new(format!(
-            "scan {scan} is {state}; it publishes itself when it finishes. --force publishes what \
-             there is"
+            "scan {scan} is {state}; it publishes itself when it finishes. --force publishes the \
+             finished part"
         )));
     }
     let manifest =

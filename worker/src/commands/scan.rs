@@ -241,8 +241,8 @@ async fn from_crawl(
     let stores = status.settings.get("stores").and_then(Value::as_array);
     if stores.is_some_and(|stores| stores.len() > 1) {
         return Err(CliError::new(format!(
-            "crawl {name} has several stores, and a scan reads one source: copy its records into \
-             one bucket, then give --crawl {name} --source BUCKET"
+            "crawl {name} has several stores, but a scan reads only one source: copy its records \
+             into one bucket, then give --crawl {name} --source BUCKET"
         )));
     }
     let why = match status.indexes.as_deref() {
@@ -253,10 +253,10 @@ async fn from_crawl(
             return Ok((coordinator, status.name, status.store));
         }
         Some("pending") => "its indexes are not written yet; `crawl status` says when they are",
-        Some(_) => "it has no indexes; `crawl index` has them written",
+        Some(_) => "it has no indexes; `crawl index` starts the jobs that write them",
         None => "it has not ended; `crawl status --watch` waits for it",
     };
-    Err(CliError::new(format!("no scan of crawl {name}: {why}")))
+    Err(CliError::new(format!("cannot scan crawl {name}: {why}")))
 }
 
 async fn status(args: StatusArgs) -> CliResult {
@@ -431,7 +431,7 @@ async fn history(args: &DatabaseArgs, job: i64) -> CliResult {
     let coordinator = database::connect(args).await?;
     let events = coordinator.job_history(job).await?;
     if events.is_empty() {
-        return Err(CliError::new(format!("job {job} has no events yet, or there is no such job")));
+        return Err(CliError::new(format!("job {job} has no events yet or does not exist")));
     }
     for event in events {
         stdout::line(format_args!(

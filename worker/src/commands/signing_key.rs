@@ -94,7 +94,10 @@ fn new(file: &Path) -> Result<serde_json::Value, CliError> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
     made.and_then(|mut made| made.write_all(pem.as_bytes()).and_then(|()| made.sync_all()))
         .map_err(|error| {
-            CliError::new(format!("cannot make {}: {error}; name a new file", file.display()))
+            CliError::new(format!(
+                "cannot create {}: {error}; choose a file name that does not exist yet",
+                file.display()
+            ))
         })?;
     Ok(json!({ "key_id": key.key_id(), "file": file }))
 }

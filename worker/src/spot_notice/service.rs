@@ -39,7 +39,7 @@ pub async fn wait_for_notice(endpoint: Url) -> String {
             Err(trouble) => {
                 if was_reached {
                     tracing::warn!(
-                        "instance metadata cannot be read at {}: {trouble}; this worker \
+                        "cannot read instance metadata at {}: {trouble}; this worker \
                          will miss a spot notice (--instance-metadata off stops these requests)",
                         service.endpoint
                     );
@@ -74,7 +74,7 @@ fn understand_spot(body: &str) -> Notice {
             let time = time.map(|time| format!(" at {time}")).unwrap_or_default();
             Notice::Leave(format!("spot notice: EC2 will {action} this instance{time}"))
         }
-        _ => Notice::Unknown(format!("spot/instance-action says {body:?}")),
+        _ => Notice::Unknown(format!("spot/instance-action returned {body:?}")),
     }
 }
 
@@ -85,7 +85,7 @@ fn understand_lifecycle(body: &str) -> Notice {
         | "Warmed:Stopped" | "Warmed:Terminated") => {
             Notice::Leave(format!("the Auto Scaling group wants this instance {state}"))
         }
-        state => Notice::Unknown(format!("autoscaling/target-lifecycle-state says {state:?}")),
+        state => Notice::Unknown(format!("autoscaling/target-lifecycle-state returned {state:?}")),
     }
 }
 
@@ -137,7 +137,7 @@ impl Service {
                 }
             }
         }
-        Err(format!("{path}: a fresh token is refused"))
+        Err(format!("{path}: the service rejects a new token"))
     }
 }
 

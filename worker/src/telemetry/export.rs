@@ -105,8 +105,8 @@ impl Exporters {
         });
         match wait.recv_timeout(FLUSH_TIMEOUT) {
             Ok(None) => {}
-            Ok(Some(error)) => tracing::warn!(%error, "the last telemetry was not sent"),
-            Err(_) => tracing::warn!("the last telemetry was not sent: the collector hangs"),
+            Ok(Some(error)) => tracing::warn!(%error, "cannot send the last telemetry"),
+            Err(_) => tracing::warn!("cannot send the last telemetry: the collector hangs"),
         }
     }
 }
@@ -121,7 +121,7 @@ fn check_protocol() -> Result<(), CliError> {
             Ok("" | "http/protobuf") | Err(_) => {}
             Ok(other) => {
                 return Err(CliError::usage(format!(
-                    "{name}={other}: this program speaks http/protobuf alone (port 4318 of most \
+                    "{name}={other}: this program only supports http/protobuf (port 4318 of most \
                      collectors)"
                 )));
             }
@@ -195,7 +195,7 @@ fn text() -> Vec<u8> {
     let mut text = Vec::new();
     // The encoder would reject a family without series, but `gather` returns none.
     if let Err(error) = TextEncoder::new().encode(&families, &mut text) {
-        tracing::warn!(%error, "metrics could not be written");
+        tracing::warn!(%error, "cannot write metrics");
     }
     text
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 instruments! { Metrics RECORDED
     log_suppressed: counter() "everytab.log.suppressed" "{line}" []
-        "Log lines left out because too many came from one place";
+        "Log lines suppressed because too many came from one call site";
     scan_running: gauge() "everytab.scan.running" "{scan}" []
         "1 while the scan is running, 0 when it is paused or has ended (`scan status --metrics`)";
     scan_jobs: gauge() "everytab.scan.jobs" "{job}" ["kind" "state"]

@@ -269,7 +269,7 @@ fn a_scan_from_a_crawl_that_is_not_indexed_says_why() {
     run(database.owner(&["crawl", "cancel", &id])).expect_code(0);
     assert!(refused(&id).contains("its indexes are not written yet"));
     database.psql("update everytab.crawls set run = null");
-    assert!(refused(&id).contains("`crawl index` has them written"));
+    assert!(refused(&id).contains("`crawl index` starts the jobs that write them"));
     let both = ["scan", "start", "--from-crawl", &id, "--crawl", "CC-MAIN-2026-05"];
     let mut both = database.owner(&both);
     both.args(["--archive", "/a", "--site", "/s"]);

@@ -124,7 +124,7 @@ fn a_rejected_certificate_points_at_the_clock_or_at_the_name() {
             (own, (2020, 2090), "the database has no EveryTab schema"),
             (own, (2020, 2021), "check this machine's clock, which shows 20"),
             (own, (2080, 2090), "check this machine's clock, which shows 20"),
-            ("db.example", (2020, 2090), "connect by a name that the certificate has"),
+            ("db.example", (2020, 2090), "connect to a hostname that is in the certificate"),
         ] {
             let [ca, certificate, key] = certificates(name, years.0, years.1);
             fs::write(&authority, ca).unwrap();

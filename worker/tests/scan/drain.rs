@@ -78,12 +78,12 @@ fn a_metadata_service_that_does_not_respond_is_named_once_and_delays_nothing() {
 
     let url = format!("http://{}", unused_address());
     let running = Running::start(database.worker(&["--instance-metadata", &url]));
-    let warnings = || running.stderr_text().matches("instance metadata cannot be read").count();
+    let warnings = || running.stderr_text().matches("cannot read instance metadata").count();
     wait_for("the warning", || (warnings() > 0).then_some(()));
     wait_for("an idle worker", || running.stderr_text().contains("no work now").then_some(()));
     running.terminate();
     let ended = running.finish().expect_code(4);
-    assert_eq!(ended.stderr.matches("instance metadata cannot be read").count(), 1);
+    assert_eq!(ended.stderr.matches("cannot read instance metadata").count(), 1);
     run(worker(["run", "--instance-metadata", "https://x"])).expect_code(2);
 }
 

@@ -136,7 +136,7 @@ fn a_key_is_created_once_published_with_the_old_one_and_never_shown() {
     assert_eq!(mode & 0o777, 0o600, "{mode:o}");
     let file = key.display().to_string();
     let again = run(worker(["signing-key", "new", &file])).expect_code(1);
-    assert!(again.stderr.contains("name a new file"), "{}", again.stderr);
+    assert!(again.stderr.contains("choose a file name"), "{}", again.stderr);
     let shown = run(worker(["signing-key", "show", "--signing-key", &file])).expect_code(0);
     let shown: Value = serde_json::from_str(&shown.stdout).unwrap();
     assert_eq!(shown["key_id"], said["key_id"]);

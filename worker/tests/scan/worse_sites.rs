@@ -192,8 +192,8 @@ fn an_unreadable_manifest_is_replaced_only_with_force() {
         let scan = newest(&database);
         let refusal = [
             "publish refused",
-            "manifest.json is not understood",
-            "put the right file back or remove it",
+            "manifest.json cannot be parsed",
+            "restore the correct manifest.json or remove it",
             &format!("`everytab-worker publish --scan {scan} --force`"),
         ];
         let refused = run(database.owner(&["publish"])).expect_code(1).stderr;
@@ -235,7 +235,7 @@ fn a_published_scan_with_an_unreadable_manifest_keeps_its_bundles_after_a_retry(
     let mut bundles = files(&site);
     bundles.retain(|name, _| name.contains("/tabs/") || name.contains("/icons/"));
     assert!(bundles.keys().any(|name| name.contains("/tabs/0.json")), "{:?}", bundles.keys());
-    let reason = "manifest.json is not understood";
+    let reason = "manifest.json cannot be parsed";
     let damages = [
         (whole[..whole.len() / 2].to_vec(), reason),
         (b"null".to_vec(), reason),
@@ -253,7 +253,8 @@ fn a_published_scan_with_an_unreadable_manifest_keeps_its_bundles_after_a_retry(
         retry("--outcome", "ok");
         run(worker_in(&gone, &database)).expect_code(3);
         let shown = run(database.owner(&["scan", "status"])).expect_code(0).stdout;
-        let remedy = "put the right file back or remove it and `scan retry --kind bundle-shard`";
+        let remedy =
+            "restore the correct manifest.json or remove it and `scan retry --kind bundle-shard`";
         let refused = [reason, remedy, "publish refused"];
         assert_says(&shown.replace("\n             ", " "), &refused);
         let mut left = files(&site);
@@ -313,7 +314,7 @@ fn a_finished_local_scan_publishes_a_lost_manifest_but_rejects_a_damaged_one() {
     // The command repeats this message in every run.
     for _ in 0..2 {
         let refused = local().expect_code(3).stderr;
-        assert_says(&refused, &["publish refused", "manifest.json is not understood"]);
+        assert_says(&refused, &["publish refused", "manifest.json cannot be parsed"]);
         assert_says(&refused, &["remove the site's manifest.json", "run the same command again"]);
         assert_eq!(fs::read(&path).unwrap(), b"{");
     }

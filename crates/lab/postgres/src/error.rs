@@ -17,7 +17,7 @@ pub enum PostgresError {
     )]
     NotFound,
     /// `$EVERYTAB_PG_BIN` is set to a directory without usable programs.
-    # [error("EVERYTAB_PG_BIN={} holds no working initdb and postgres", .0.display())]
+    # [error("EVERYTAB_PG_BIN={} contains no working initdb and postgres", .0.display())]
     NotThere(PathBuf),
     /// All programs found are too old.
     # [error("Postgres {found} in {} is too old, {needed} or later is needed", folder.display())]

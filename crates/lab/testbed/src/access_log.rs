@@ -71,7 +71,7 @@ impl FromStr for AccessLine {
                 path: fields.next()?.to_owned(),
             })
         };
-        read().ok_or_else(|| format!("no line of an access log: {text:?}"))
+        read().ok_or_else(|| format!("invalid access log line: {text:?}"))
     }
 }
 

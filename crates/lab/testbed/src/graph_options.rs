@@ -83,7 +83,7 @@ fn spread(name: &str) -> Result<PageSpread, String> {
         "equal" => Ok(PageSpread::Equal),
         "uniform" => Ok(PageSpread::Uniform),
         "zipf" => Ok(PageSpread::Zipf),
-        _ => Err("equal, uniform or zipf".to_owned()),
+        _ => Err("expected equal, uniform or zipf".to_owned()),
     }
 }
 
@@ -96,7 +96,7 @@ impl GraphOptions {
                 None if name == "all" => traps.extend(Trap::ALL),
                 None => {
                     let names = Trap::ALL.map(Trap::as_str).join(", ");
-                    return Err(format!("--traps: {name:?} is none of all, {names}"));
+                    return Err(format!("--traps: invalid trap {name:?}: expected all, {names}"));
                 }
             }
         }

@@ -102,7 +102,8 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn expect(graph: &SiteGraph, scope: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let scope = OracleScope::parse(scope).ok_or("--expect: page, host, site, list or any")?;
+    let scope =
+        OracleScope::parse(scope).ok_or("--expect: expected page, host, site, list or any")?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let hosts = if scope == OracleScope::Any { 1 } else { graph.hosts() };
     let homes = (0..hosts).map(|host| graph.home(host)).collect();

@@ -100,7 +100,7 @@ impl SmallInternet {
             Ok::<_, TestbedError>((made.0, made.1, settings))
         })
         .await
-        .map_err(|error| TestbedError::Settings(format!("making the content: {error}")))??;
+        .map_err(|error| TestbedError::Settings(format!("cannot create the content: {error}")))??;
         let Prepared { bucket, crawl } = prepared;
         let certificates = Arc::new(Certificates::new()?);
         let ca_pem = certificates.authority_pem();

@@ -91,7 +91,7 @@ fn sha256(text: &str) -> Result<String, String> {
 fn title(text: &str) -> Result<String, String> {
     let characters = text.chars().count();
     if !(1..=MAX_TITLE_CHARACTERS).contains(&characters) {
-        return Err(format!("a title pattern has 1 to {MAX_TITLE_CHARACTERS} characters"));
+        return Err(format!("a title pattern must have 1 to {MAX_TITLE_CHARACTERS} characters"));
     }
     if text.chars().any(char::is_control) {
         return Err(format!("{text:?} contains control characters, which titles never contain"));

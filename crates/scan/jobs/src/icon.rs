@@ -135,8 +135,9 @@ fn signer(context: &Context, site_url: Option<&str>) -> Option<Arc<RequestSigner
 /// public internet and has a User-Agent.
 fn robot(settings: &ScanSettings, fetcher: &Fetcher) -> Result<Robot, JobError> {
     let robot = match &settings.user_agent {
-        Some(agent) => Robot::new(agent)
-            .map_err(|error| JobError::Discard(format!("the scan's settings: {error}")))?,
+        Some(agent) => Robot::new(agent).map_err(|error| {
+            JobError::Discard(format!("cannot parse the scan's settings: {error}"))
+        })?,
         None => fetcher.robot().clone(),
     };
     Ok(match (settings.internet, &settings.user_agent) {
@@ -148,7 +149,7 @@ fn robot(settings: &ScanSettings, fetcher: &Fetcher) -> Result<Robot, JobError> 
 fn host_candidates(hosts: Vec<IconHost>) -> Result<Vec<HostCandidates>, JobError> {
     let parse = |host: IconHost| {
         let candidates = serde_json::from_str(&host.candidates).map_err(|error| {
-            JobError::Discard(format!("the candidates of {}: {error}", host.hostname))
+            JobError::Discard(format!("cannot parse the candidates of {}: {error}", host.hostname))
         })?;
         let host_no = host.host_no.unsigned_abs();
         Ok(HostCandidates { host_no, hostname: host.hostname, candidates })

@@ -9,8 +9,8 @@
 //! let settings = ScanSettings::new(file("crawl"), file("archive"), file("site"));
 //! assert!(settings.obey_robots && settings.limit.is_none());
 //!
-//! // With 512 requests in flight a worker performs up to 20 icon jobs, so that the slow tail of
-//! // one job leaves no request unused.
+//! // With 512 requests in flight, a worker runs up to 20 icon jobs at a time, so that the slow
+//! // last requests of one job leave no capacity unused.
 //! assert_eq!(icon::concurrent_jobs(512), 20);
 //! ```
 

@@ -80,8 +80,10 @@ impl PublishRequest {
         force: bool,
     ) -> Result<Self, JobError> {
         let info = coordinator.load_scan(scan).await?;
-        let mut settings: ScanSettings = serde_json::from_value(info.settings.clone())
-            .map_err(|error| JobError::Discard(format!("the scan's settings: {error}")))?;
+        let mut settings: ScanSettings =
+            serde_json::from_value(info.settings.clone()).map_err(|error| {
+                JobError::Discard(format!("cannot parse the scan's settings: {error}"))
+            })?;
         settings.private = private.or(settings.private);
         let excluded = Excluded::load(coordinator, scan, settings.private.as_deref()).await?;
         let status = coordinator.scan_status(scan).await?;
@@ -333,8 +335,8 @@ fn read_manifest(
 
 pub(crate) fn malformed_manifest(site_url: &str, error: &ManifestError) -> String {
     format!(
-        "{site_url}: {error}; the scan cannot be compared with it: put the right file back or \
-         remove it"
+        "{site_url}: {error}; the scan cannot be compared with it: restore the correct \
+         manifest.json or remove it"
     )
 }
 

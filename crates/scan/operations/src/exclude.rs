@@ -41,7 +41,7 @@ impl ExclusionPattern {
             return match network.prefix_len() >= least {
                 true => Ok(Self::Network(network.trunc())),
                 false => Err(format!(
-                    "{text:?} is too large a network: /{least} is the largest; `scan pause --kind \
+                    "{text:?} is too large: the largest network is /{least}; `scan pause --kind \
                      icon` stops everything"
                 )),
             };

@@ -65,12 +65,12 @@ pub fn absolute(place: String) -> Result<String, OperationError> {
         return Ok(place);
     }
     let path = std::path::absolute(&place).map_err(|error| {
-        OperationError::usage(format!("{place:?} is not a directory's path: {error}"))
+        OperationError::usage(format!("{place:?} is not the path of a directory: {error}"))
     })?;
     // A URL escapes spaces and percent signs.
     Url::from_file_path(&path)
         .map(String::from)
-        .map_err(|()| OperationError::usage(format!("{place:?} is not a directory's path")))
+        .map_err(|()| OperationError::usage(format!("{place:?} is not the path of a directory")))
 }
 
 /// A scan's options, in addition to its stores.

@@ -127,7 +127,7 @@ async fn take_down_from(
             continue;
         }
         if was_listed.contains(pattern) {
-            sink.data(format_args!("{pattern}\tis down already"))?;
+            sink.data(format_args!("{pattern}\tis already taken down"))?;
             continue;
         }
         missing += 1;
@@ -135,7 +135,7 @@ async fn take_down_from(
         let url = takedown.site.url();
         match kind {
             PatternKind::Hostname => sink.note(format_args!(
-                "{pattern} has no tab on {url}; is the name right, www. included?"
+                "{pattern} has no tab on {url}; check the name, including www."
             )),
             _ => sink.note(format_args!("no tab on {url} matches it")),
         }

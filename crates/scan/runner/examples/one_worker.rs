@@ -84,6 +84,6 @@ async fn work() -> Result<(), Box<dyn Error>> {
 mod tests {
     #[test]
     fn the_example_runs() {
-        super::main().expect("the example's own errors");
+        super::main().expect("the example succeeds");
     }
 }

@@ -264,7 +264,7 @@ async fn complete(
     }
     let kind = lease.kind;
     let stats = serde_json::to_value(&job.stats)
-        .map_err(|error| Error::Unexpected(format!("statistics without JSON: {error}")))?;
+        .map_err(|error| Error::Unexpected(format!("cannot serialize statistics: {error}")))?;
     let call = coordinator.complete(lease, &job.output, &stats, trusted.until());
     let outcome = match metrics::call("complete", call).await? {
         Completion::Recorded => LeaseOutcome::Recorded,

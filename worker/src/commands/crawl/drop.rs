@@ -55,7 +55,7 @@ pub(super) async fn run(args: DropArgs) -> CliResult {
         removed.objects, removed.bytes
     ))?;
     stdout::line(format_args!(
-        "{stays}: {} objects of {} bytes, with {kept_records} records that other crawls name",
+        "{stays}: {} objects of {} bytes, with {kept_records} records to which other crawls refer",
         kept.objects, kept.bytes
     ))?;
     Ok(Exit::Done)

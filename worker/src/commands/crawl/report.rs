@@ -50,7 +50,7 @@ pub(super) async fn report(args: ReportArgs) -> CliResult {
     }
     if report.hosts_uncertainty > 0 {
         eprintln!(
-            "so many hosts had failures that the number of each may be too low by up to {}",
+            "because many hosts had failures, each count may be too low by up to {}",
             report.hosts_uncertainty
         );
     }
@@ -102,7 +102,7 @@ fn picture(status: &CrawlStatus, report: &CrawlReport, columns: usize) -> Vec<St
             lines.extend(table_lines(&printable(name), numbers));
         }
         if rows.len() > MAX_LINES {
-            lines.push(format!("and {} more, which --csv has", rows.len() - MAX_LINES));
+            lines.push(format!("and {} more; --csv prints all", rows.len() - MAX_LINES));
         }
     }
     if !report.hosts.is_empty() {
@@ -203,7 +203,7 @@ mod tests {
              dns_timeout                                     -         3         -         -\n",
             "wordprocessingml.document\n   ",
             "9                                               3         -         -         -\n10 ",
-            "and 10 more, which --csv has",
+            "and 10 more; --csv prints all",
             "        3        40   www.a-host-with-a-rather-long-name.example: host_dead 40 +\n\
              \x20                     dns_timeout 3",
         ] {

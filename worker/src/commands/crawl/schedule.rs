@@ -99,7 +99,7 @@ struct AddArgs {
 fn parse_name(text: &str) -> Result<String, String> {
     match text.chars().count() {
         1..=MAX_NAME_CHARACTERS => Ok(text.to_owned()),
-        count => Err(format!("it has {count} characters; give 1 to {MAX_NAME_CHARACTERS}")),
+        count => Err(format!("it has {count} characters; expected 1 to {MAX_NAME_CHARACTERS}")),
     }
 }
 
@@ -119,7 +119,7 @@ impl AddArgs {
         let every_s = whole_seconds(self.every.unwrap_or_default());
         let bounds = MIN_PERIOD_SECONDS..=MAX_PERIOD_SECONDS;
         let every_s = i32::try_from(every_s).ok().filter(|every_s| bounds.contains(every_s));
-        let every_s = every_s.ok_or_else(|| CliError::usage("--every is not from 60s to 365d"))?;
+        let every_s = every_s.ok_or_else(|| CliError::usage("--every must be from 60s to 365d"))?;
         Ok(ScheduleTimes::Every { every_s, first_at: None })
     }
 }
@@ -181,7 +181,9 @@ async fn add(args: AddArgs) -> Result<(), CliError> {
     }
     let mut batch = SeedBatch::new(&suffixes, false);
     if seeds.fill(&mut batch)? && seeds.next()?.is_some() {
-        return Err(CliError::new("a schedule has at most 20000 seeds; add several"));
+        return Err(CliError::new(
+            "a schedule can have at most 20000 seeds; add several schedules",
+        ));
     }
     if batch.is_empty() {
         return Err(CliError::new("no valid seeds; no schedule was added"));
@@ -203,7 +205,9 @@ async fn add(args: AddArgs) -> Result<(), CliError> {
         }
         ScheduleAdded::NameTaken => {
             let name = schedule.name;
-            Err(CliError::new(format!("there is a schedule {name:?}; `crawl schedule remove` it")))
+            Err(CliError::new(format!(
+                "a schedule {name:?} already exists; remove it with `crawl schedule remove`"
+            )))
         }
         ScheduleAdded::TooMany => Err(CliError::new(
             "the maximum of 100 schedules is reached; remove one with `crawl schedule remove`",

@@ -201,7 +201,7 @@ impl<'a> Seeds<'a> {
 }
 
 fn not_written(error: io::Error) -> CliError {
-    CliError::new(format!("a temporary file for the seeds: {error}"))
+    CliError::new(format!("cannot use a temporary file for the seeds: {error}"))
 }
 
 fn read_again(file: BufWriter<File>) -> Result<Box<dyn BufRead>, CliError> {

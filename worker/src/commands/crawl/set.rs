@@ -56,7 +56,7 @@ impl FromStr for Setting {
         let change = match text.split_once('=') {
             Some(("limit", pages)) => {
                 let pages = pages.parse().ok().and_then(signed);
-                let pages = pages.ok_or_else(|| format!("{text}: give a number of pages"))?;
+                let pages = pages.ok_or_else(|| format!("{text}: expected a number of pages"))?;
                 Change::End(CrawlChange::Limit(pages))
             }
             Some(("for", "off")) => Change::End(CrawlChange::Duration(None)),
@@ -64,14 +64,18 @@ impl FromStr for Setting {
                 let seconds = whole_seconds(parse_time(time)?);
                 let seconds = signed(seconds).filter(|_| seconds <= MAX_DURATION_S);
                 let seconds = seconds.ok_or_else(|| {
-                    format!("{text}: give a time from 1s to {}d, or off", MAX_DURATION_S / 86_400)
+                    format!(
+                        "{text}: expected a time from 1s to {}d, or off",
+                        MAX_DURATION_S / 86_400
+                    )
                 })?;
                 Change::End(CrawlChange::Duration(Some(seconds)))
             }
             Some(("max-store", "off")) => Change::End(CrawlChange::MaxStoreBytes(None)),
             Some(("max-store", bytes)) => {
                 let bytes = signed(parse_bytes(bytes)?.0);
-                let bytes = bytes.ok_or_else(|| format!("{text}: give at least a byte, or off"))?;
+                let bytes =
+                    bytes.ok_or_else(|| format!("{text}: expected at least 1 byte, or off"))?;
                 Change::End(CrawlChange::MaxStoreBytes(Some(bytes)))
             }
             Some(("rate", "off")) => Change::Rate(RateChange::Rate(None)),
@@ -79,7 +83,8 @@ impl FromStr for Setting {
                 let rate = rate.parse().ok().filter(|rate| *rate > 0.0 && *rate <= MAX_RATE);
                 Change::Rate(RateChange::Rate(Some(rate.ok_or_else(|| {
                     format!(
-                        "{text}: give requests per second, at most {MAX_RATE}, such as 0.5, or off"
+                        "{text}: expected requests per second, at most {MAX_RATE}, such as 0.5, or \
+                         off"
                     )
                 })?)))
             }
@@ -89,7 +94,7 @@ impl FromStr for Setting {
                 let delay_ms =
                     i32::try_from(delay_ms).ok().filter(|_| delay_ms <= MAX_MIN_DELAY_MS);
                 Change::Rate(RateChange::MinDelay(Some(
-                    delay_ms.ok_or_else(|| format!("{text}: give a time up to 1h, or off"))?,
+                    delay_ms.ok_or_else(|| format!("{text}: expected a time up to 1h, or off"))?,
                 )))
             }
             _ => {
@@ -129,7 +134,7 @@ pub(super) async fn set(args: SetArgs) -> CliResult {
             CrawlChanged::Ended => return Err(one_crawl::has_ended(&crawl)),
             CrawlChanged::Unlimited => {
                 return Err(CliError::new(format!(
-                    "{text}: the crawl was started without --limit, and cannot get one"
+                    "{text}: the crawl was started without --limit, so no limit can be set"
                 )));
             }
             CrawlChanged::Used(pages) => {

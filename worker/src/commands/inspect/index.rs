@@ -93,7 +93,9 @@ fn print_file(path: &Path, lines: &mut Lines) -> Result<IndexCounts, ReadingEnd>
     let file = File::open(path).map_err(about)?;
     let metadata = file.metadata().map_err(about)?;
     if !metadata.is_file() {
-        return Err(ReadingEnd::File("it is not a regular file, whose parts can be read".into()));
+        return Err(ReadingEnd::File(
+            "it is not a regular file, so its parts cannot be read".into(),
+        ));
     }
     let options = IndexOptions { is_public_address: is_public, ..IndexOptions::default() };
     let mut reader = IndexReader::new(metadata.len(), options);

@@ -186,7 +186,7 @@ async fn sitemap(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, Stri
     };
     let path = &parsed[Position::BeforePath..Position::AfterQuery];
     if !rules.allowed(fetcher.robot().product(), path) {
-        return Err("robots.txt does not allow it; save it and give the file".to_owned());
+        return Err("robots.txt disallows it; download it yourself and give the file".to_owned());
     }
     let fetched = fetch(&mut client, url, &Purpose::sitemap()).await?;
     if let Some(target) = fetched.redirect {
@@ -222,7 +222,7 @@ async fn fetch_robots(client: &mut HostClient, name: &str, url: &str) -> Result<
 }
 
 fn failed(outcome: Outcome) -> String {
-    format!("fetching it failed with {}; save it and give the file", outcome.as_str())
+    format!("cannot fetch it: {}; download it yourself and give the file", outcome.as_str())
 }
 
 fn fields(head: &[u8]) -> Vec<(String, Vec<u8>)> {

@@ -87,7 +87,7 @@ impl Input {
     pub(super) fn into_page(self) -> Result<Self, Unread> {
         let error = match self.status {
             Some(status) if status >= 400 => format!("the response has status {status}"),
-            _ if self.body.is_empty() => "it is empty; give a page in HTML".to_owned(),
+            _ if self.body.is_empty() => "it is empty; expected an HTML page".to_owned(),
             _ => return Ok(self),
         };
         Err(Unread { name: self.name, error })
@@ -148,8 +148,8 @@ fn about(found: &PageLinks) -> String {
     let counts = [
         (over_limit, "over the limit"),
         (too_long, "too long"),
-        (other_scheme, "of another scheme"),
-        (unparsable, "no URL"),
+        (other_scheme, "with another scheme"),
+        (unparsable, "not a URL"),
         (empty, "empty"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
@@ -158,10 +158,10 @@ fn about(found: &PageLinks) -> String {
     let words: Vec<&str> = words.iter().filter(|(is_set, _)| *is_set).map(|(_, w)| *w).collect();
     let mut text = String::new();
     if !counts.is_empty() {
-        text = format!("; left out: {}", counts.join(", "));
+        text = format!("; skipped: {}", counts.join(", "));
     }
     if !words.is_empty() {
-        text.push_str("; the page says ");
+        text.push_str("; robots directives: ");
         text.push_str(&words.join(", "));
     }
     text

@@ -74,7 +74,7 @@ fn line(input: &str, parameters: &ParameterList, suffixes: &SuffixList) -> KeyLi
 
 fn advice(error: UrlError) -> &'static str {
     match error {
-        UrlError::TooLong => "give a shorter one",
+        UrlError::TooLong => "use a shorter URL",
         UrlError::Unparsable | UrlError::Host => "give one like https://example.com/path",
         UrlError::Scheme => "only http:// and https:// are crawled",
     }

@@ -101,7 +101,7 @@ fn line(offset: u64, record: Result<Record, WarcError>) -> Result<PageLine, Stri
         Err(error) => return Ok(PageLine { error: Some(error.to_string()), ..at }),
     };
     let is_short = record.truncation == Some(Truncation::DataEnd);
-    let error = is_short.then(|| "the file ends before the record does".to_owned());
+    let error = is_short.then(|| "the file ends in the middle of a record".to_owned());
     let url = record.target_uri();
     let response = match record.http_response() {
         Ok(response) => response,

@@ -92,7 +92,7 @@ fn show(input: &Input, is_json: bool, lines: &mut Lines) -> io::Result<()> {
 fn counts(sitemap: &Sitemap) -> String {
     let Sitemap { format, pages, alternates, sitemaps, left_out, is_cut } = sitemap;
     if *format == SitemapFormat::Other {
-        return "no sitemap".to_owned();
+        return "not a sitemap".to_owned();
     }
     let (pages, alternates, sitemaps) = (pages.len(), alternates.len(), sitemaps.len());
     let mut text =
@@ -101,18 +101,18 @@ fn counts(sitemap: &Sitemap) -> String {
     let reasons = [
         (over_limit, "over the limit"),
         (too_long, "too long"),
-        (other_scheme, "of another scheme"),
+        (other_scheme, "with another scheme"),
         (unparsable, "unparsable"),
         (empty, "empty"),
     ];
     let reasons = reasons.iter().filter(|(count, _)| *count > 0);
     let reasons: Vec<String> = reasons.map(|(count, reason)| format!("{count} {reason}")).collect();
     if !reasons.is_empty() {
-        text.push_str("; left out: ");
+        text.push_str("; skipped: ");
         text.push_str(&reasons.join(", "));
     }
     if *is_cut {
-        text.push_str("; the file is cut or broken");
+        text.push_str("; the file is truncated or malformed");
     }
     text
 }

@@ -83,7 +83,9 @@ fn check_options(args: &LocalArgs) -> Result<(), CliError> {
         return Ok(());
     }
     let unread = unread.join(", ");
-    Err(CliError::usage(format!("--api starts no scan, and does not read {unread}")))
+    Err(CliError::usage(format!(
+        "--api does not start a scan, so these options have no effect: {unread}"
+    )))
 }
 
 async fn serve(

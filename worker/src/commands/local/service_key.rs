@@ -104,7 +104,7 @@ fn read(file: &Path) -> Result<Option<String>, CliError> {
                 .map_err(|error| about(&error.to_string()))?;
             Ok(Some(text.trim().to_owned()))
         }
-        Ok(_) => Err(about("it is not a key; delete it, and a new one is made")),
+        Ok(_) => Err(about("it does not contain a key; delete it, and a new key is created")),
     }
 }
 

@@ -49,7 +49,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
-    let scenario = Scenario::named(&arguments.scenario).ok_or("plain, tls, mix or slow")?;
+    let scenario = Scenario::named(&arguments.scenario)
+        .ok_or("unknown scenario: expected plain, tls, mix or slow")?;
     let size =
         TrackSize { hosts: arguments.hosts, urls: arguments.urls, addresses: arguments.addresses };
     let plan = TrackPlan::new(scenario, size);

@@ -49,7 +49,10 @@ pub(crate) fn recorded(dir: &Path, scratch: &Path) -> Result<Prepared, TestbedEr
         .collect();
     crawls.sort();
     let Some(newest) = crawls.last().cloned() else {
-        return Err(TestbedError::Settings(format!("no crawl=... in {}", tables.display())));
+        return Err(TestbedError::Settings(format!(
+            "no crawl=... directory in {}",
+            tables.display()
+        )));
     };
     let bucket = make(scratch, "", |folder| link_recorded(&dir, &crawls, folder))?;
     Ok(Prepared { bucket, crawl: newest })

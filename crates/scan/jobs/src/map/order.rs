@@ -174,7 +174,7 @@ pub(crate) async fn drawn_orders(
 }
 
 fn no_room(error: std::io::Error) -> JobError {
-    JobError::NoRoom(format!("the map's spool: {error}"))
+    JobError::NoRoom(format!("cannot use the map's spool: {error}"))
 }
 
 struct SortedTabs {

@@ -88,7 +88,7 @@ impl ScanObjects<'_> {
                 return Ok(None);
             }
             None => {
-                done.damaged.push(format!("{key}: it is missing"));
+                done.damaged.push(format!("{key} is missing"));
                 return Ok(None);
             }
         };
@@ -137,7 +137,7 @@ impl ScanObjects<'_> {
         let nothing = small_icon(&empty_thumbnail(BACKGROUND));
         while let Some((number, key, found)) = reads.try_next().await? {
             let Some(found) = found else {
-                done.damaged.push(format!("{key}: it is missing"));
+                done.damaged.push(format!("{key} is missing"));
                 continue;
             };
             let Some(numbers) = order.read_places(&found.bytes) else {

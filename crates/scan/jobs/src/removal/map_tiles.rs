@@ -257,7 +257,7 @@ impl ScanObjects<'_> {
     ) -> Result<Result<(RewrittenTile, Vec<Patch>), String>, RemovalError> {
         let key = format!("{}{}", self.prefix, folder.path(tile));
         let Some(found) = self.site.get_tagged(&key).await? else {
-            return Ok(Err(format!("{key}: it is missing")));
+            return Ok(Err(format!("{key} is missing")));
         };
         let (side, has_coarser) = (folder.tile_pixels, folder.joined.contains(&(tile.level + 1)));
         let painting =

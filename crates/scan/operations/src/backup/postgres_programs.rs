@@ -19,7 +19,7 @@ pub(super) enum PostgresProgramError {
     #[error(
         "the server is Postgres {server}, and {}: apt-get install postgresql-client-{server}",
         newest.map_or_else(
-            || format!("there is no {name} here (looked in $EVERYTAB_PG_BIN, pg_config --bindir, \
+            || format!("{name} was not found (looked in $EVERYTAB_PG_BIN, pg_config --bindir, \
                         /usr/lib/postgresql/*/bin and PATH)"),
             |newest| format!("the newest {name} here is {newest}"),
         )

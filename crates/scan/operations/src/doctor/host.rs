@@ -39,7 +39,7 @@ pub fn temporary(folder: &Path) -> Check {
             format!("{shown} has {free} MiB free, the icons of one shard may take {wanted}"),
             "make room, or set --temporary to a larger disk",
         ),
-        None => Check::ok(NAME, format!("{shown} can be written, its free space is not known")),
+        None => Check::ok(NAME, format!("{shown} can be written; its free space is unknown")),
     }
 }
 

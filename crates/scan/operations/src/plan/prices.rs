@@ -88,7 +88,7 @@ fn unknown<'a>(
 ) -> OperationError {
     let known: Vec<&str> = known.map(String::as_str).collect();
     OperationError::usage(format!(
-        "{option} {name}: there is no price for it; known are {} (worker/prices.json)",
+        "{option} {name}: its price is unknown; expected one of {} (worker/prices.json)",
         known.join(", ")
     ))
 }
