@@ -63,11 +63,13 @@ impl LinkPage {
         let title = escape(&self.title());
         let description = escape(&self.description());
         let end = if self.names.is_empty() { "" } else { " · EveryTab" };
-        let (address, picture) = (self.address_tags(), self.picture_tags());
+        let address = self.address_tags();
+        let picture = self.picture_tags();
         let (prefix, script) = (escape(prefix), escape(script));
-        let script = match script.is_empty() {
-            true => script,
-            false => format!("<script src=\"../{script}\"></script>\n"),
+        let script = if script.is_empty() {
+            script
+        } else {
+            format!("<script src=\"../{script}\"></script>\n")
         };
         let names: String =
             self.names.iter().map(|name| format!("<li>{}</li>\n", escape(name))).collect();
@@ -144,10 +146,12 @@ impl LinkPage {
             1 => "1 more site".to_owned(),
             more => format!("{more} more sites"),
         };
-        match shown.is_empty() {
-            true if self.names.is_empty() => PLAIN_TITLE.to_owned(),
-            true => more,
-            false => format!("{} and {more}", shown.join(", ")),
+        if !shown.is_empty() {
+            format!("{} and {more}", shown.join(", "))
+        } else if self.names.is_empty() {
+            PLAIN_TITLE.to_owned()
+        } else {
+            more
         }
     }
 

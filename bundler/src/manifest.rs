@@ -142,9 +142,10 @@ impl Manifest {
     /// Returns an error if the bytes are not a valid manifest.
     pub fn read(bytes: &[u8]) -> Result<Self, ManifestError> {
         let manifest: Self = serde_json::from_slice(bytes)?;
-        match manifest.prefix.ends_with('/') {
-            true => Ok(manifest),
-            false => Err(ManifestError::PrefixWithoutSlash),
+        if manifest.prefix.ends_with('/') {
+            Ok(manifest)
+        } else {
+            Err(ManifestError::PrefixWithoutSlash)
         }
     }
 
@@ -181,10 +182,7 @@ impl Manifest {
                 is_too_much.then_some(Loss { what: count.what, published: before, left })
             })
             .collect();
-        match losses.is_empty() {
-            true => Ok(()),
-            false => Err(ReplaceRefusal::WouldLose(losses)),
-        }
+        if losses.is_empty() { Ok(()) } else { Err(ReplaceRefusal::WouldLose(losses)) }
     }
 
     /// Returns the numbers of the bundles that a takedown rewrote, if `published` belongs to this

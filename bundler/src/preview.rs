@@ -93,7 +93,8 @@ fn background(tabs: &[&PreviewTab]) -> String {
     let mut svg =
         format!("<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{HEIGHT}'>");
     for row in 0..ROWS {
-        let (y, strip) = (row * ROW_PX, STRIP_COLOURS[row as usize % STRIP_COLOURS.len()]);
+        let y = row * ROW_PX;
+        let strip = STRIP_COLOURS[row as usize % STRIP_COLOURS.len()];
         let toolbar = y + ROW_PX - 10;
         svg += &format!("<path fill='{strip}' d='M0 {y}h{WIDTH}v{ROW_PX}H0z'/>");
         svg += &format!("<path fill='#fff' d='M0 {toolbar}h{WIDTH}v10H0z'/>");

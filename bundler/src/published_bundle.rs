@@ -59,9 +59,8 @@ impl PublishedBundle {
 
     /// Iterates over the icons of all tabs. Yields `None` for a tab without a valid icon.
     pub fn icons(&self) -> impl Iterator<Item = Option<Vec<u8>>> {
-        let icon = |entry: &BundleEntry<'_>| match entry.icon.is_empty() {
-            true => None,
-            false => STANDARD.decode(entry.icon.as_ref()).ok(),
+        let icon = |entry: &BundleEntry<'_>| {
+            if entry.icon.is_empty() { None } else { STANDARD.decode(entry.icon.as_ref()).ok() }
         };
         self.json.entries.iter().map(icon)
     }

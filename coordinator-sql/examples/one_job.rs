@@ -35,7 +35,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let url = server.url("postgres", "everytab_worker");
     let worker = Coordinator::connect(&url, &settings).await?;
     worker.check_schema().await?;
-    let (kinds, cursors) = ([JobKind::Index], LeaseCursors::default());
+    let kinds = [JobKind::Index];
+    let cursors = LeaseCursors::default();
     for lease in worker.lease("worker-1", &kinds, 1, &scan.digests, &cursors).await? {
         println!("leased job {} ({} {})", lease.fence.job_id, lease.kind, lease.part);
         let trust_until = Instant::now() + lease.length;

@@ -31,7 +31,8 @@ fuzz_target!(|bytes: &[u8]| {
     let unpacked = HostState::unpack(HOST, chunks.iter().map(Vec::as_slice), &parameters);
     let Ok(Unpacked { mut state, unmerged, .. }) = unpacked else { return };
     check_sums(&state);
-    let (rules, mut site) = (Rules::default(), SiteUsage::default());
+    let rules = Rules::default();
+    let mut site = SiteUsage::default();
     state.merge(unmerged, &rules, &mut site);
     let url = CanonicalUrl::parse("http://a.example/fuzz", &parameters).expect("a URL");
     state.merge([Link::submitted(url, true, 0)], &rules, &mut site);

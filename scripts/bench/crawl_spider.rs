@@ -30,7 +30,8 @@ async fn main() {
     let crawls: Vec<_> = seeds
         .split_whitespace()
         .map(|seed| {
-            let (seed, hosts) = (seed.to_owned(), Arc::clone(&hosts));
+            let seed = seed.to_owned();
+            let hosts = Arc::clone(&hosts);
             let host = seed.split('/').nth(2).expect("a URL").to_owned();
             let warc = warc.first().map(|begin| format!("{begin}{host}.warc"));
             tokio::spawn(async move {

@@ -86,12 +86,13 @@ fn options() -> Result<Options, AnyError> {
 async fn fetch(options: Options) -> Result<(), AnyError> {
     let shards = shards(&std::fs::read_to_string(&options.list)?)?;
     let fetcher = Fetcher::new(settings(&options))?;
-    let signer = match options.signed {
-        true => Some(Arc::new(RequestSigner::new(
+    let signer = if options.signed {
+        Some(Arc::new(RequestSigner::new(
             SigningKey::generate()?.0.into(),
             "https://tabs.example/",
-        )?)),
-        false => None,
+        )?))
+    } else {
+        None
     };
     let usage = Arc::new(Usage::default());
     let sampling = tokio::spawn(sample(fetcher.clone(), Arc::clone(&usage)));
@@ -229,7 +230,9 @@ impl ResourceSamples {
         let sample = [memory_kib("VmRSS")?, files, tasks];
         if self.samples.len().is_multiple_of(6) {
             let [memory, files, tasks] = sample;
-            let (seconds, urls, void) = (elapsed.as_secs(), totals.urls, totals.void);
+            let seconds = elapsed.as_secs();
+            let urls = totals.urls;
+            let void = totals.void;
             eprintln!(
                 "{seconds} s: {urls} URLs, {void} shards void, {memory} KiB, {files} open files, \
                  {tasks} tasks"

@@ -164,9 +164,10 @@ fn of_order(folder: &Path) -> Result<BTreeMap<String, (u64, u64)>, Box<dyn Error
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let files = match entry.file_type()?.is_dir() {
-            true => std::fs::read_dir(entry.path())?.collect::<Result<Vec<_>, _>>()?,
-            false => vec![entry],
+        let files = if entry.file_type()?.is_dir() {
+            std::fs::read_dir(entry.path())?.collect::<Result<Vec<_>, _>>()?
+        } else {
+            vec![entry]
         };
         let (count, bytes) = all.entry(name).or_default();
         for file in files {
@@ -268,7 +269,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         bundles_per_shard: u32::try_from(BUNDLES_PER_SHARD)?,
         layout,
     };
-    let (begun, heartbeat) = (Instant::now(), Heartbeat::default());
+    let begun = Instant::now();
+    let heartbeat = Heartbeat::default();
     let mut regions = 0;
     while layout.region(regions).is_some() {
         map.draw_region(regions, &heartbeat).await?;

@@ -81,7 +81,8 @@ async fn read(list: &str, corpus: &str, store: &str, repeat: &str) {
     let mut without_page = 0;
     let (start, cpu) = (Instant::now(), cpu_seconds());
     for _ in 0..repeat {
-        let (heartbeat, isolation) = (Heartbeat::default(), ItemIsolation::default());
+        let heartbeat = Heartbeat::default();
+        let isolation = ItemIsolation::default();
         let (one, two) = tokio::try_join!(
             read_home_pages(&source, first.clone(), &heartbeat, &isolation),
             read_home_pages(&source, second.clone(), &heartbeat, &isolation),
@@ -140,7 +141,8 @@ async fn serve(list: &str, corpus: &str, tls: Option<TlsAcceptor>) {
     loop {
         let (socket, _) = listener.accept().await.unwrap();
         socket.set_nodelay(true).unwrap();
-        let (files, tls) = (Arc::clone(&files), tls.clone());
+        let files = Arc::clone(&files);
+        let tls = tls.clone();
         tokio::spawn(async move {
             match tls {
                 None => serve_connection(socket, files).await,

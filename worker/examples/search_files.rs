@@ -224,7 +224,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (mut hostnames, mut files, mut slowest) = (0, 0, 0.0_f64);
     for range in 0..RANGES {
         let one = Instant::now();
-        let (archive, all) = (Arc::clone(&archive), (0..shards).collect());
+        let archive = Arc::clone(&archive);
+        let all = (0..shards).collect();
         let heartbeat = Heartbeat::default();
         let merged =
             merge_range(archive, &*site, Uuid::nil(), all, range, &ranks, &heartbeat).await?;
@@ -240,7 +241,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         cpu - parts_cpu
     );
     let one = Instant::now();
-    let (all, heartbeat) = ((0..shards).collect(), Heartbeat::default());
+    let all = (0..shards).collect();
+    let heartbeat = Heartbeat::default();
     let words = merge_words(archive, &*site, Uuid::nil(), all, &ranks, &heartbeat).await?;
     let (words_cpu, peak) = resources_used()?;
     println!(

@@ -61,13 +61,14 @@ pub fn start(default: &str, serves_metrics: bool) -> Result<Telemetry, CliError>
     let is_json = std::env::var("EVERYTAB_LOG_FORMAT").is_ok_and(|format| format == "json");
     let has_color = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let lines = fmt::layer().with_writer(|| LogLines).with_target(false);
-    let lines = match is_json {
-        true => lines.json().map_event_format(|format| Limited { format, flood }).boxed(),
-        false => lines
+    let lines = if is_json {
+        lines.json().map_event_format(|format| Limited { format, flood }).boxed()
+    } else {
+        lines
             .with_ansi(has_color)
             .compact()
             .map_event_format(|format| Limited { format, flood })
-            .boxed(),
+            .boxed()
     };
     let traces = exporters.tracer().map(|tracer| {
         let own = TRACED_CRATES.map(|name| (name, tracing::Level::INFO));

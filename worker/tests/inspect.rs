@@ -180,7 +180,8 @@ fn a_robots_txt_that_is_rate_limited_allows_nothing() {
         let answer = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
         stream.write_all(answer.as_bytes()).unwrap();
     });
-    let (dial, url) = (format!("80={port}"), "http://127.0.0.1/");
+    let dial = format!("80={port}");
+    let url = "http://127.0.0.1/";
     let options = ["--allow-range", "127.0.0.0/8", "--dial-port", &dial, "--url", "/open"];
     let said = inspect(&[&["robots", url][..], &options].concat(), "");
     server.join().unwrap();

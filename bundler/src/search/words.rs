@@ -66,7 +66,8 @@ fn split(text: &str) -> Vec<String> {
     const OF_WORDS: GeneralCategoryGroup = GeneralCategoryGroup::Letter
         .union(GeneralCategoryGroup::Number)
         .union(GeneralCategoryGroup::Mark);
-    let (form, category) = (ComposingNormalizer::new_nfkc(), CodePointMapData::new());
+    let form = ComposingNormalizer::new_nfkc();
+    let category = CodePointMapData::new();
     let lower = form.normalize(text).to_lowercase();
     let runs = form.normalize(&lower);
     let words = runs.split(|c: char| !OF_WORDS.contains(category.get(c)));

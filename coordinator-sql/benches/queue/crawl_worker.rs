@@ -316,7 +316,8 @@ impl Worker {
             return;
         }
         let name = &self.fleet.graph.hosts[number as usize];
-        let (begun, hash) = (Instant::now(), site_hash(name));
+        let begun = Instant::now();
+        let hash = site_hash(name);
         self.coordinator.load_site_hosts(&[(slot, hash)]).await.unwrap();
         let asked = [(slot, self.fleet.crawl, hash)];
         let chunks = self.coordinator.load_host_chunks(&asked).await.unwrap();

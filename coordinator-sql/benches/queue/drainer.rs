@@ -98,7 +98,8 @@ impl Leaser {
     async fn lease(&mut self, wanted: usize) -> Vec<Lease> {
         let wanted = u32::try_from(wanted).unwrap();
         loop {
-            let (worker_id, kinds) = (&self.worker_id, &[JobKind::Search]);
+            let worker_id = &self.worker_id;
+            let kinds = &[JobKind::Search];
             let digests = digests();
             let asked = self.coordinator.lease(worker_id, kinds, wanted, &digests, &self.cursors);
             let leases = asked.await.unwrap();
@@ -129,7 +130,8 @@ async fn one_by_one(coordinator: Coordinator, worker_id: String) {
             free.merge(more);
         }
         for lease in leaser.lease(free.num_permits()).await {
-            let (coordinator, permit) = (coordinator.clone(), free.split(1));
+            let coordinator = coordinator.clone();
+            let permit = free.split(1);
             tokio::spawn(async move {
                 complete(&coordinator, lease).await;
                 drop(permit);

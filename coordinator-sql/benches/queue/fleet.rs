@@ -84,7 +84,8 @@ async fn complete_first_jobs(server: &Server, pace: &Pace, workers: u32) {
     for (kind, jobs) in [(JobKind::Warc, icons + bundles), (JobKind::Icon, bundles)] {
         eprintln!("fleet: {jobs} {kind} jobs to begin with");
         let clients = (0..4).map(|n| {
-            let (url, share) = (Arc::clone(&url), jobs / 4 + 1);
+            let url = Arc::clone(&url);
+            let share = jobs / 4 + 1;
             tokio::spawn(async move {
                 let coordinator =
                     Coordinator::connect(&url, &ConnectSettings::default()).await.unwrap();

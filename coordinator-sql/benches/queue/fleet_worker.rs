@@ -103,7 +103,8 @@ pub(crate) async fn work(
 
 impl Worker {
     async fn work(&mut self, stop: &AtomicBool) {
-        let (mut cursors, mut incremental_scans) = (LeaseCursors::default(), 0);
+        let mut cursors = LeaseCursors::default();
+        let mut incremental_scans = 0;
         let mut pause = MIN_IDLE;
         while !stop.load(Ordering::Relaxed) {
             let free =
@@ -150,7 +151,8 @@ impl Worker {
         let share = if is_first { random_share() } else { 0.9 + random_share() / 5.0 };
         let takes = self.pace.job(kind).mul_f64(share);
         self.held().insert(lease.fence, Instant::now());
-        let (coordinator, timings) = (self.coordinator.clone(), Arc::clone(&self.timings));
+        let coordinator = self.coordinator.clone();
+        let timings = Arc::clone(&self.timings);
         let held = Arc::clone(&self.held);
         self.running.spawn(async move {
             let fence = lease.fence;
@@ -166,7 +168,9 @@ impl Worker {
 }
 
 async fn perform(coordinator: &Coordinator, timings: &Timings, lease: Lease, takes: Duration) {
-    let (kind, scan, part) = (lease.kind, lease.run, lease.part);
+    let kind = lease.kind;
+    let scan = lease.run;
+    let part = lease.part;
     let begun = Instant::now();
     while let Err(error) = load(coordinator, kind, scan, part).await {
         assert!(error.is_transient(), "{error}");

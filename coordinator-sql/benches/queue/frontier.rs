@@ -64,7 +64,8 @@ pub(crate) async fn run() {
     assert_eq!(server.number("ours", sql), i64::try_from(known).unwrap());
 
     server.sql("ours", "checkpoint");
-    let (before, begun) = (server.usage(), Instant::now());
+    let before = server.usage();
+    let begun = Instant::now();
     for turn in 0..fetches.div_ceil(FETCHES) {
         bench.fetch(turn).await;
     }

@@ -81,7 +81,8 @@ impl Coordinator {
         idempotency: Option<&IdempotencyKey>,
     ) -> Result<(StoredFilter, bool), ApiError> {
         let sql = "select * from api.add_filter($1, $2, $3, $4, $5, $6, $7)";
-        let (secret, id) = (caller.secret_sha256.as_slice(), Uuid::now_v7());
+        let secret = caller.secret_sha256.as_slice();
+        let id = Uuid::now_v7();
         let request_name = idempotency.map(IdempotencyKey::name);
         let request = idempotency.map(IdempotencyKey::request);
         let parameters = [

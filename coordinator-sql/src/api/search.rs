@@ -50,7 +50,8 @@ impl Coordinator {
         limit: i32,
         after: Option<FoundPlace>,
     ) -> Result<Vec<ApiFound>, ApiError> {
-        let (secret, query) = (caller.secret_sha256.as_slice(), storable(query));
+        let secret = caller.secret_sha256.as_slice();
+        let query = storable(query);
         let sql = "select rank, snippet, (page).*
                      from api.search($1, $2, $3, $4, $5, $6, $7, $8, $9)";
         let rank = after.map(|after| f64::from(after.rank));

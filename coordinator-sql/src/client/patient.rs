@@ -37,7 +37,8 @@ impl Coordinator {
         parameters: &[Bound<'_>],
     ) -> Result<T, Error> {
         let begun = Instant::now();
-        let (mut pause, mut next_log) = (MIN_PAUSE, begun);
+        let mut pause = MIN_PAUSE;
+        let mut next_log = begun;
         loop {
             match self.operator_value(sql, parameters).await {
                 Err(error) if error.is_locked() => {

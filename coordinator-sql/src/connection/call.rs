@@ -144,13 +144,12 @@ pub(crate) async fn run_both(
         let second = connection.query(second, &[]);
         // Requests are sent in the order in which their futures are first polled, and replies
         // arrive in this order.
-        let rows = match is_ready {
-            true => try_join(first, second).await?.0,
-            false => {
-                let rows = first.await?;
-                second.await?;
-                rows
-            }
+        let rows = if is_ready {
+            try_join(first, second).await?.0
+        } else {
+            let rows = first.await?;
+            second.await?;
+            rows
         };
         Ok(rows)
     };

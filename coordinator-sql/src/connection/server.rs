@@ -81,16 +81,17 @@ impl PostgresServer {
         let mut with_token = config.clone();
         let options = config.get_options().map(|options| format!("{options} ")).unwrap_or_default();
         with_token.options(format!("{options}-c {SESSION}={token}"));
-        let connected = match self.is_pooler.load(Ordering::Relaxed) {
-            true => config.connect(self.tls.clone()).await,
-            false => match with_token.connect(self.tls.clone()).await {
+        let connected = if self.is_pooler.load(Ordering::Relaxed) {
+            config.connect(self.tls.clone()).await
+        } else {
+            match with_token.connect(self.tls.clone()).await {
                 Err(error) if may_reject_setting(&error) => {
                     let without = config.connect(self.tls.clone()).await;
                     self.is_pooler.store(without.is_ok(), Ordering::Relaxed);
                     without
                 }
                 other => other,
-            },
+            }
         };
         let (client, connection) =
             connected.map_err(|error| self.refusal(&error, source.as_deref()))?;

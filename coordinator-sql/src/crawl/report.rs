@@ -42,7 +42,8 @@ impl FromRow for AnsweredRow {
         let host_hash: Option<i64> = row.try_get("host_hash")?;
         let host_hash = host_hash.map(unsigned_hash);
         let amount: i64 = row.try_get("amount")?;
-        let (ending, amount) = (row.try_get("ending")?, amount.unsigned_abs());
+        let ending = row.try_get("ending")?;
+        let amount = amount.unsigned_abs();
         Ok(Self::Counted(ReportRow { kind, name, host_hash, ending, amount }))
     }
 }
@@ -66,7 +67,8 @@ impl Coordinator {
         let sql = "select * from coordinator.report_fetches($1, $2, $3, $4)";
         let FetchPosition { epoch, xid, id } = after;
         let arguments = [bind(&crawl), bind(&epoch), bind(&xid), bind(&id)];
-        let (mut rows, mut next) = (Vec::new(), None);
+        let mut rows = Vec::new();
+        let mut next = None;
         for row in self.operator_rows(sql, &arguments).await? {
             match row {
                 AnsweredRow::Counted(row) => rows.push(row),

@@ -46,7 +46,8 @@ pub(super) async fn complete_flushed(
     stats: &[&Value],
     committed: impl FnOnce(),
 ) -> Result<Vec<Completion>, Error> {
-    let (fences, stats) = (Fences::from(fences), stats.to_vec());
+    let fences = Fences::from(fences);
+    let stats = stats.to_vec();
     let complete = (COMPLETE_UNFLUSHED, &*fences.and([bind(&stats)]));
     let rows = run_both(pool, complete, FLUSH, committed).await?;
     rows.iter().map(completion_of).collect()

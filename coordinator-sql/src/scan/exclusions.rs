@@ -63,7 +63,8 @@ impl Coordinator {
         let shards: Vec<i32> = self.operator_value(sql, &parameters).await?;
         let mut again = 0;
         for shards in parts(&shards) {
-            let (sql, shards) = ("select coordinator.rebundle_shards($1, $2)", shards.to_vec());
+            let sql = "select coordinator.rebundle_shards($1, $2)";
+            let shards = shards.to_vec();
             again += self.patient_value::<i32>(sql, &[bind(&scan), bind(&shards)]).await?;
         }
         Ok(again)

@@ -89,7 +89,8 @@ async fn the_second_of_two_last_completions_fails_under_repeatable_read() {
     assert_eq!(complete_in(&a, &search, no_counts()).await, "recorded");
     let refused = async {
         let sql = "select coordinator.complete(array[$1], array[$2], array[$3], array[$4])";
-        let (fence, stats) = (map.fence, no_counts());
+        let fence = map.fence;
+        let stats = no_counts();
         let parameters: [(&(dyn ToSql + Sync), Type); 4] = [
             (&fence.job_id, Type::INT8),
             (&fence.lease_number, Type::INT4),

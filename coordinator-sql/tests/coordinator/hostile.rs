@@ -94,8 +94,9 @@ async fn pages_and_icons_beyond_their_lengths_are_refused() {
     let lease = database.lease_one(JobKind::Warc).await;
     let evil = Session::connect(&database.worker_url).await;
     let page = |hostname: &str, title: &str, candidates: &str| {
-        let (job, number, token) =
-            (lease.fence.job_id, lease.fence.lease_number, lease.fence.token);
+        let job = lease.fence.job_id;
+        let number = lease.fence.lease_number;
+        let token = lease.fence.token;
         format!(
             "select coordinator.record_pages({job}, {number}, '{token}', 1,
                  '{{\"(0,{hostname},t,t,none,utf-8,ok,{title},{candidates},ok)\"}}')"

@@ -183,12 +183,11 @@ async fn a_lease_touches_few_buffers_while_a_long_transaction_keeps_100_000_old_
     let session = database.session().await;
     let mut measured = Vec::new();
     for is_incremental in [false, true].into_iter().flat_map(|scan| [scan; 6]) {
-        let cursor: i64 = match is_incremental {
-            false => 0,
-            true => {
-                let sql = "select max(job_id) from everytab.jobs where state = 'leased'";
-                query(sql).value(&session).await
-            }
+        let cursor: i64 = if is_incremental {
+            let sql = "select max(job_id) from everytab.jobs where state = 'leased'";
+            query(sql).value(&session).await
+        } else {
+            0
         };
         let lease = format!(
             "select * from coordinator.lease('me', '{{icon}}', 1, '{{\"encoder\": \"encoder\"}}',

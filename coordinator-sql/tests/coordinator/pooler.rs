@@ -100,7 +100,8 @@ impl Facts {
         .await;
         let mut jobs = BTreeSet::new();
         let leases = clients.iter().enumerate().map(async |(number, client)| {
-            let (worker, cursors) = (number.to_string(), LeaseCursors::default());
+            let worker = number.to_string();
+            let cursors = LeaseCursors::default();
             client.lease(&worker, &[JobKind::Index], 1, &digests(), &cursors).await.unwrap()
         });
         for lease in join_all(leases).await.into_iter().flatten() {

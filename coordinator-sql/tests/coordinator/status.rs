@@ -115,7 +115,8 @@ async fn the_status_shows_stages_workers_errors_and_no_drift() {
     let database = Database::new().await;
     let scan = database.start_sharded(5).await;
     let failed = database.lease_one(JobKind::Warc).await;
-    let (failed_job, failed_part) = (failed.fence.job_id, failed.part);
+    let failed_job = failed.fence.job_id;
+    let failed_part = failed.part;
     database.worker.retry(failed, "the store is full", soon()).await.unwrap();
     database
         .run("update everytab.jobs set not_before = now() + interval '1 h' where attempts = 1")

@@ -170,7 +170,8 @@ async fn webhooks(args: &DatabaseArgs, key: Option<&str>, as_json: bool) -> CliR
         if as_json {
             stdout::line(serde_json::to_string(&webhook)?)?;
         } else {
-            let (id, state) = (webhook.id.to_string(), state_of(&webhook));
+            let id = webhook.id.to_string();
+            let state = state_of(&webhook);
             stdout::parts(&[&id, &webhook.key, &webhook.url, &state])?;
         }
     }

@@ -99,7 +99,8 @@ pub async fn run(mut args: RunArgs) -> CliResult {
     if args.roles.contains(&Role::Api) {
         let Some(coordinator) = connected(url, &mut stop).await? else { return Ok(Exit::Drained) };
         telemetry::begin_at_zero();
-        let (temporary, fetch) = (args.temporary, args.fetch.settings()?);
+        let temporary = args.temporary;
+        let fetch = args.fetch.settings()?;
         return live_crawls::serve(&args.service, temporary, fetch, coordinator, stop).await;
     }
     if args.fetch.user_agent.is_some() && !args.roles.contains(&Role::Crawl) {

@@ -216,9 +216,10 @@ async fn start(args: StartArgs) -> CliResult {
     }
     .absolute()?;
     let options = args.options.scan_options();
-    let started = match args.once {
-        true => scan_start::start_once(&coordinator, &crawl, &stores, &options).await?,
-        false => Some(scan_start::start(&coordinator, &crawl, &stores, &options).await?),
+    let started = if args.once {
+        scan_start::start_once(&coordinator, &crawl, &stores, &options).await?
+    } else {
+        Some(scan_start::start(&coordinator, &crawl, &stores, &options).await?)
     };
     match started {
         Some(StartedScan { id, crawl, index_files, .. }) => {

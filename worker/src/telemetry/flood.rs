@@ -90,9 +90,10 @@ where
         writer: Writer<'_>,
         event: &Event<'_>,
     ) -> std::fmt::Result {
-        match self.flood.admits(event.metadata(), Instant::now()) {
-            true => self.format.format_event(context, writer, event),
-            false => Ok(()),
+        if self.flood.admits(event.metadata(), Instant::now()) {
+            self.format.format_event(context, writer, event)
+        } else {
+            Ok(())
         }
     }
 }

@@ -147,8 +147,10 @@ mod tests {
         for metric in table() {
             let labels = metric.labels.join(", ");
             let kind = format!("{:?}", metric.kind).to_lowercase();
-            let (name, in_prometheus) = (metric.name, metric.prometheus_name());
-            let (unit, meaning) = (metric.unit, metric.meaning);
+            let name = metric.name;
+            let in_prometheus = metric.prometheus_name();
+            let unit = metric.unit;
+            let meaning = metric.meaning;
             writeln!(
                 text,
                 "| `{name}` | `{in_prometheus}` | {kind} | {unit} | {labels} | {meaning} |"

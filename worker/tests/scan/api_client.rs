@@ -41,7 +41,9 @@ impl Client {
         let mut stream = TcpStream::connect(&self.address)?;
         stream.set_read_timeout(Some(LIMIT))?;
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let (host, key, length) = (&self.address, &self.key, body.len());
+        let host = &self.address;
+        let key = &self.key;
+        let length = body.len();
         let head = format!(
             "{method} {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {key}\r\n\
              content-type: application/json\r\ncontent-length: {length}\r\n\

@@ -149,7 +149,9 @@ fn missing_crawls_buckets_and_directories_are_named_and_a_rerun_succeeds() {
         arguments.extend(["--archive", "s3://everytab/private", "--site", site]);
         run(database.owner(&arguments))
     };
-    let (crawl, source, site) = (internet.crawl(), "s3://crawl", "s3://everytab/site");
+    let crawl = internet.crawl();
+    let source = "s3://crawl";
+    let site = "s3://everytab/site";
     assert_refused(start("CC-MAIN-1999-01", source, site), 1, &["CC-MAIN-1999-01", "--crawl"]);
     assert_refused(start("yesterday", source, site), 2, &["yesterday", "CC-MAIN-2026-05"]);
     assert_refused(start(crawl, "s3://no-such-bucket", site), 1, &["no-such-bucket"]);

@@ -63,7 +63,8 @@ fn kill_in_jobs(
 /// key is the normalized URL, because a URL is recorded as the first link spells it. Fails if a
 /// capture is not at its location in the index.
 fn captures(bucket: &Path, name: &str) -> (BTreeMap<String, Value>, usize) {
-    let (mut found, mut copies) = (BTreeMap::new(), 0);
+    let mut found = BTreeMap::new();
+    let mut copies = 0;
     for (_, mut line) in cdxj_lines(bucket, name) {
         let fields = line.as_object_mut().unwrap();
         let mut take = |name: &str| fields.remove(name).unwrap().as_str().unwrap().to_owned();

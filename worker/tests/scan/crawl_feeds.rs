@@ -121,7 +121,9 @@ fn store(internet: &Internet) -> PathBuf {
 /// Reads a feed to its end, and continues at the cursor after each interruption. Returns the pages
 /// and the number of interruptions.
 fn read_feed(client: &Mutex<Client>, crawl: &str) -> (Vec<Page>, u32) {
-    let (mut pages, mut interruptions, mut after) = (Vec::new(), 0, String::new());
+    let mut pages = Vec::new();
+    let mut interruptions = 0;
+    let mut after = String::new();
     let mut give_up = Instant::now() + LIMIT;
     loop {
         assert!(Instant::now() < give_up, "no fetch arrived, and the feed has not ended");
@@ -177,7 +179,8 @@ fn read_while_killing(hosts: u64, rounds: usize) -> usize {
     let settings = json!({ "scope": "page", "depth": 0, "delay_ms": 250, "sitemaps": "off" });
     let first = json!({ "urls": [], "settings": settings, "more": true });
     let crawl = world.client().post("/v1/crawls", &first)["id"].as_str().unwrap().to_owned();
-    let (client, id) = (Arc::clone(&world.client), crawl.clone());
+    let client = Arc::clone(&world.client);
+    let id = crawl.clone();
     let reader = thread::spawn(move || read_feed(&client, &id));
     for (round, part) in urls.chunks(urls.len().div_ceil(rounds)).enumerate() {
         let before = world.recorded();

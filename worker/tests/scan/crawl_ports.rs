@@ -73,7 +73,8 @@ fn a_crawl_has_the_ports_in_its_first_seeds() {
     seeds.push_str("http://f.example:8081/\nhttp://f.example:8082/\n");
     let file = folder.join("seeds.txt");
     std::fs::write(&file, seeds).unwrap();
-    let (file, store) = (file.display().to_string(), folder.join("store").display().to_string());
+    let file = file.display().to_string();
+    let store = folder.join("store").display().to_string();
     let named = "http://a.example:8081/";
     let arguments = ["crawl", "start", "--to", &store, "--seeds", &file, named];
     let started = run(database.owner(&arguments)).expect_code(0);

@@ -73,7 +73,8 @@ fn a_live_crawl_becomes_a_page_of_tabs() {
     let expected = expected(&internet);
     let lines = cdxj_lines(&bucket, &name);
     assert!(lines.is_sorted_by(|one, other| one.0 <= other.0));
-    let (mut pages, mut robots) = (BTreeMap::new(), 0);
+    let mut pages = BTreeMap::new();
+    let mut robots = 0;
     for (_, line) in &lines {
         let (url, file) = (line["url"].as_str().unwrap(), line["filename"].as_str().unwrap());
         assert!(bucket.join(file).exists(), "{file}");

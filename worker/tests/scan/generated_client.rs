@@ -38,7 +38,8 @@ fn make_client(folder: &Path) {
 fn a_generated_client_goes_from_a_url_to_its_page_and_from_a_crawl_to_its_end() {
     let internet = graph_of_sites(24, 6, 120);
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
-    let (folder, store) = (internet.folder.path(), internet.folder.path().join("crawls"));
+    let folder = internet.folder.path();
+    let store = internet.folder.path().join("crawls");
     make_client(folder);
     let (service, address) = service(&database, &store, &[]);
     let worker = crawler(&internet, &database, &[]);

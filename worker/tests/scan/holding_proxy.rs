@@ -46,7 +46,8 @@ impl HoldingProxy {
         let accepting = Arc::clone(&shared);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let (shared, server) = (Arc::clone(&accepting), server.clone());
+                let shared = Arc::clone(&accepting);
+                let server = server.clone();
                 thread::spawn(move || pass(&client, &server, &shared));
             }
         });

@@ -59,10 +59,12 @@ fn two_hundred_idle_workers_would_send_at_most_a_hundred_statements_a_second() {
         };
         workers.iter().all(|worker| lease_calls(worker.pid()) >= LEASE_CALLS).then_some(())
     });
-    let (began, before) = (Instant::now(), statements(&postgres).len());
+    let began = Instant::now();
+    let before = statements(&postgres).len();
     std::thread::sleep(Duration::from_secs(15));
     let said = statements(&postgres);
-    let (seconds, asked) = (began.elapsed().as_secs_f64(), said.len() - before);
+    let seconds = began.elapsed().as_secs_f64();
+    let asked = said.len() - before;
     let per_worker = asked as f64 / WORKERS as f64 / seconds;
     println!(
         "{asked} statements of {WORKERS} idle workers in {seconds:.1} s: {per_worker:.3}/s each"

@@ -72,11 +72,13 @@ impl LyingResolver {
     fn before(internet: &Internet, lie: Lie, right: usize) -> Self {
         let socket = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
         let address = socket.local_addr().unwrap();
-        let (lies, is_honest) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let lies = Arc::new(AtomicUsize::new(0));
+        let is_honest = Arc::new(AtomicBool::new(false));
         let (told, honest) = (Arc::clone(&lies), Arc::clone(&is_honest));
         let upstream = internet.running.client.dns;
         thread::spawn(move || {
-            let (mut buffer, mut asked) = ([0; 1_500], 0);
+            let mut buffer = [0; 1_500];
+            let mut asked = 0;
             while let Ok((length, peer)) = socket.recv_from(&mut buffer) {
                 let question = buffer[..length].to_vec();
                 asked += 1;

@@ -71,10 +71,7 @@ pub(crate) fn expected(site: &Path) -> (MapLayout, BTreeMap<TileNumber, Picture>
 
 pub(crate) fn thumbnail_of(entry: &Value) -> Thumbnail {
     let icon = STANDARD.decode(entry["icon"].as_str().unwrap()).unwrap();
-    match icon.is_empty() {
-        true => empty_thumbnail(BACKGROUND),
-        false => thumbnail(&icon, BACKGROUND),
-    }
+    if icon.is_empty() { empty_thumbnail(BACKGROUND) } else { thumbnail(&icon, BACKGROUND) }
 }
 
 pub(crate) fn apart(one: &[u8], other: &[u8]) -> f64 {

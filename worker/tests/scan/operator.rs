@@ -27,7 +27,8 @@ fn the_fleet_obeys_a_rate_and_a_changed_rate_without_a_restart() {
     let workers: Vec<Running> =
         (0..2).map(|_| Running::start(database.worker(&["--exit-when-done"]))).collect();
     wait_for("the first request", || (requests(&internet) > 0).then_some(()));
-    let (began, before) = (Instant::now(), requests(&internet));
+    let began = Instant::now();
+    let before = requests(&internet);
     for _ in 0..16 {
         std::thread::sleep(std::time::Duration::from_millis(500));
         let seen = requests(&internet) - before;
@@ -65,7 +66,8 @@ fn the_fleet_obeys_the_rate_of_the_source_and_a_changed_rate_without_a_restart()
     database.start_scan(internet.crawl(), &["--archive-rate", "8"]);
     assert_eq!(database.status()["archive_rate"], 8);
     let asked = || internet.running.counts().bucket_requests;
-    let (began, before) = (Instant::now(), asked());
+    let began = Instant::now();
+    let before = asked();
     let workers: Vec<Running> =
         (0..2).map(|_| Running::start(database.worker(&["--exit-when-done"]))).collect();
     for _ in 0..16 {

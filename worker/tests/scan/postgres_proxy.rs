@@ -28,7 +28,8 @@ impl PostgresProxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let proxy = Self { port, state: Arc::default() };
-        let (accepting, socket) = (proxy.clone(), socket.to_owned());
+        let accepting = proxy.clone();
+        let socket = socket.to_owned();
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let (proxy, socket) = (accepting.clone(), socket.clone());

@@ -186,7 +186,8 @@ fn printed(document: &'static str) -> Vec<Printed> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(document);
     let text = fs::read_to_string(path).unwrap();
     let mut found: Vec<Printed> = Vec::new();
-    let (mut heading, mut fence) = (String::new(), None::<String>);
+    let mut heading = String::new();
+    let mut fence = None::<String>;
     let (mut is_list, mut may_begin, mut continues) = (false, true, false);
     for line in text.lines() {
         if let Some(info) = line.trim_start().strip_prefix("```") {
@@ -212,7 +213,8 @@ fn printed(document: &'static str) -> Vec<Printed> {
                 let last = &mut found.last_mut().unwrap().text;
                 *last = format!("{last} {command}");
             } else {
-                let (place, text) = (heading.clone(), command.to_owned());
+                let place = heading.clone();
+                let text = command.to_owned();
                 found.push(Printed { document, place, text });
             }
             continues = goes_on;
@@ -252,7 +254,8 @@ fn every_command_of_the_documents_is_performed_or_has_a_reason() {
     let steps = ON_ONE_MACHINE.iter().chain(AS_A_FLEET);
     let performed: BTreeSet<&str> = steps.filter_map(Step::printed).collect();
     let begin_of = |text: &str| NOT_HERE.iter().find(|(begin, _)| text.starts_with(begin));
-    let (mut used, mut missing) = (BTreeSet::new(), Vec::new());
+    let mut used = BTreeSet::new();
+    let mut missing = Vec::new();
     for command in DOCUMENTS.into_iter().flat_map(printed) {
         if is_performed_elsewhere(&command) {
             continue;

@@ -72,7 +72,8 @@ fn expect(entries: &[Value], is_meant: impl Fn(&str) -> bool, is_right: impl Fn(
 fn no_key_gets_what_is_not_its_own_and_nothing_fails() {
     let internet = graph_of_sites(25, 6, 120);
     let database = Database::new(&internet, Stores::folders(&internet, internet.folder.path()));
-    let (folder, store) = (internet.folder.path(), internet.folder.path().join("crawls"));
+    let folder = internet.folder.path();
+    let store = internet.folder.path().join("crawls");
     let (service, address) = service(&database, &store, &[]);
     let worker = crawler(&internet, &database, &[]);
     let fast = ["--requests-per-second", "1000", "--burst", "10000"];

@@ -179,7 +179,8 @@ pub(crate) fn corpus() -> Option<PathBuf> {
 }
 
 pub(crate) fn scan_locally(dir: &Path, workers: u16, sample: &[&str]) -> Ended {
-    let (dir, workers) = (dir.display().to_string(), workers.to_string());
+    let dir = dir.display().to_string();
+    let workers = workers.to_string();
     let mut arguments = vec!["local", "--dir", &dir, "--workers", &workers, "--exit-when-done"];
     arguments.extend_from_slice(sample);
     run(worker(arguments)).expect_code(0)

@@ -95,7 +95,8 @@ impl Drop for Verifier {
 }
 
 fn published_key(dir: &Path) -> (PathBuf, Value) {
-    let (key, site) = (dir.join("month.pem"), format!("file://{}", dir.join("site").display()));
+    let key = dir.join("month.pem");
+    let site = format!("file://{}", dir.join("site").display());
     let file = key.display().to_string();
     run(worker(["signing-key", "new", &file])).expect_code(0);
     let publish = worker([

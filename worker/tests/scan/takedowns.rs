@@ -277,7 +277,8 @@ fn an_overly_broad_pattern_or_a_malformed_list_line_removes_nothing_and_is_named
     let all = shown(&world.site());
     let asked = all.first().unwrap();
     let top_level = asked.rsplit('.').next().unwrap();
-    let (below, site) = (format!("*.{top_level}"), world.site().display().to_string());
+    let below = format!("*.{top_level}");
+    let site = world.site().display().to_string();
     let slips = [["--suffix", &below], ["--suffix", "*"], ["--title", "_%"], ["--title", "%_"]];
     for [kind, pattern] in slips {
         for command in [&["takedown", "--site", &site][..], &["blocklist", "add"]] {

@@ -102,7 +102,8 @@ fn assert_source_weather_is_waited_out(storms: &[(&str, Storm)], lasting: Durati
         let http = internet.running.client.bucket_url.clone();
         let (stores, weather) = match *scheme {
             "s3" => {
-                let (source, s3_endpoint) = ("s3://crawl".to_owned(), Some(s3.endpoint.clone()));
+                let source = "s3://crawl".to_owned();
+                let s3_endpoint = Some(s3.endpoint.clone());
                 (Stores { source, s3: s3_endpoint, ..folders }, &s3.weather)
             }
             _ => (Stores { source: http, ..folders }, &internet.running.bucket_weather),
@@ -110,9 +111,10 @@ fn assert_source_weather_is_waited_out(storms: &[(&str, Storm)], lasting: Durati
         let database = Database::new(&internet, stores);
         database.start_scan_with_lease(internet.crawl(), LEASE, &SMALL_SHARDS);
         // A scan's last requests to the source are for the hosts' records.
-        let storm = match storm.path.is_empty() {
-            true => storm.clone().after(requests - HOSTS / 2),
-            false => storm.clone(),
+        let storm = if storm.path.is_empty() {
+            storm.clone().after(requests - HOSTS / 2)
+        } else {
+            storm.clone()
         };
         scan_in(weather, storm, &database, "source", lasting);
         assert_same(&expected, &published(&dir.join("site")), "fair and foul weather");
@@ -232,9 +234,12 @@ fn a_cdn_that_is_away_delays_the_end_of_the_scan_and_discards_nothing() {
     let internet = internet(60, Mix::none());
     let is_fair = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&is_fair);
-    let endpoint = answering(move || match asked.load(Ordering::SeqCst) {
-        true => ("201 Created", "<Invalidation><Id>I1</Id></Invalidation>".to_owned()),
-        false => ("503 Service Unavailable", "<E><Code>ServiceUnavailable</Code></E>".to_owned()),
+    let endpoint = answering(move || {
+        if asked.load(Ordering::SeqCst) {
+            ("201 Created", "<Invalidation><Id>I1</Id></Invalidation>".to_owned())
+        } else {
+            ("503 Service Unavailable", "<E><Code>ServiceUnavailable</Code></E>".to_owned())
+        }
     });
     let dir = internet.folder.path().join("out");
     let database = Database::new(&internet, Stores::folders(&internet, &dir));

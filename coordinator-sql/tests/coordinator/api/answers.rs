@@ -47,9 +47,11 @@ async fn concurrent_requests_with_one_idempotency_key_start_one_crawl() {
     let caller = service.caller(0).await;
     let mut requests = tokio::task::JoinSet::new();
     for _ in 0..8 {
-        let (api, caller) = (service.another().await, caller.clone());
+        let api = service.another().await;
+        let caller = caller.clone();
         requests.spawn(async move {
-            let (crawl, request) = (new_crawl(None), named("a", 1));
+            let crawl = new_crawl(None);
+            let request = named("a", 1);
             api.api_start_crawl(&caller, &crawl, Some(&request), &links(&[1]), true).await.unwrap()
         });
     }

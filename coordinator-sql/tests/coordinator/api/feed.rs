@@ -128,7 +128,8 @@ async fn reading_continues_after_any_fetch_of_a_page() {
     service.capture(&lease, number, &[5]).await;
     later.run("commit").await;
     for (taken, position) in page.positions.iter().enumerate() {
-        let (mut found, mut after) = (urls(&page)[..=taken].to_vec(), position.clone());
+        let mut found = urls(&page)[..=taken].to_vec();
+        let mut after = position.clone();
         loop {
             let part = service.page(&caller, crawl.id, &after, 2).await;
             found.extend(urls(&part).first());
@@ -323,7 +324,8 @@ async fn a_page_reads_only_its_own_fetches_despite_other_epochs() {
     record_in(&session, number, &lease, (0..20).collect()).await;
     session.run("vacuum analyze everytab.fetches").await;
     let secret = hex::encode(caller.secret_sha256);
-    let (key, id) = (&caller.key, crawl.id);
+    let key = &caller.key;
+    let id = crawl.id;
     let after_restore = format!("'{key}', '\\x{secret}', '{id}', 1::smallint, '1:1:', null, 0, 0");
     let shown =
         format!("coordinator.crawl_fetches('{id}', 1::smallint, 0, 0, 10, null, null, null)");

@@ -105,7 +105,8 @@ async fn concurrent_starts_do_not_exceed_the_limit_of_open_crawls() {
     service.submit(&caller, &[1]).await;
     let mut requests = tokio::task::JoinSet::new();
     for _ in 0..8 {
-        let (api, caller) = (service.another().await, caller.clone());
+        let api = service.another().await;
+        let caller = caller.clone();
         requests.spawn(async move {
             let crawl = crate::frontier::holder::new_crawl(None);
             let links = super::service::links(&[1]);

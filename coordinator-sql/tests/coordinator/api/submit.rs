@@ -99,7 +99,8 @@ async fn a_crawl_that_ends_during_the_submission_rejects_the_link() {
     let mut named = submission(&caller, 2);
     named.crawl = Some(crawl.id);
     let standing_crawl = submission(&caller, 3);
-    let (api, all) = (service.another().await, [named, standing_crawl]);
+    let api = service.another().await;
+    let all = [named, standing_crawl];
     let submitted = tokio::spawn(async move { api.api_submit(&standing(), &all).await.unwrap() });
     crate::setup::until_someone_waits(&service.database).await;
     ends.run("commit").await;
@@ -120,7 +121,8 @@ async fn concurrent_groups_and_checkpoints_do_not_deadlock() {
     }
     let mut tasks = tokio::task::JoinSet::new();
     for task in 0..4_u64 {
-        let (api, callers) = (service.another().await, callers.clone());
+        let api = service.another().await;
+        let callers = callers.clone();
         tasks.spawn(async move {
             let mut taken = 0_u64;
             for round in 0..25 {
@@ -180,7 +182,8 @@ async fn two_keys_that_need_a_new_partition_concurrently_share_it() {
         .bind(one.key.clone())
         .execute(&first)
         .await;
-    let (api, all) = (service.another().await, [submission(&other, 1)]);
+    let api = service.another().await;
+    let all = [submission(&other, 1)];
     let submitted = tokio::spawn(async move { api.api_submit(&standing(), &all).await });
     crate::setup::until_someone_waits(&service.database).await;
     first.run("commit").await;

@@ -10,7 +10,8 @@ use super::holder::{checkpoint, counts, fetch};
 use crate::{session::query, setup::Database};
 
 async fn found(database: &Database, id: Uuid, filter: &FetchFilter, limit: i32) -> Vec<i32> {
-    let (mut numbers, mut next) = (Vec::new(), Some(FetchPosition::default()));
+    let mut numbers = Vec::new();
+    let mut next = Some(FetchPosition::default());
     while let Some(after) = next {
         let page = database.owner.crawl_fetches(id, after, limit, filter).await.unwrap();
         assert!(page.fetches.len() <= usize::try_from(limit).unwrap());
@@ -133,7 +134,8 @@ async fn a_report_counts_each_fetch_once_although_it_reads_in_parts() {
                       case when n % 5 > 2 then 'Text/HTML; charset=x' end, 3, 1
                  from generate_series(1, 210000) n";
     query(sql).bind(crawl).execute(&session).await;
-    let (mut sums, mut next) = (std::collections::BTreeMap::new(), Some(FetchPosition::default()));
+    let mut sums = std::collections::BTreeMap::new();
+    let mut next = Some(FetchPosition::default());
     let mut parts = 0;
     while let Some(after) = next {
         let part = database.owner.report_fetches(crawl, after).await.unwrap();

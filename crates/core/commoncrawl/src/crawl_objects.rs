@@ -35,7 +35,8 @@ impl LiveCrawlName {
     /// crawl's prefix.
     #[must_use]
     pub fn table_part(&self, subset: ArchiveSubset, part: u32) -> String {
-        let (prefix, subset) = (self.prefix(), subset.as_str());
+        let prefix = self.prefix();
+        let subset = subset.as_str();
         format!(
             "{prefix}cc-index/table/cc-main/warc/crawl={self}/subset={subset}/\
              part-{part:05}.gz.parquet"

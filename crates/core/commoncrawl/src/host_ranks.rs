@@ -65,10 +65,7 @@ pub fn read_host_ranks(gzip: &[u8], most: usize) -> Result<Vec<String>, HostRank
         let name = reversed.rsplit('.').collect::<Vec<_>>().join(".");
         hosts.push(if is_hostname(&name) { name } else { String::new() });
     }
-    match hosts.is_empty() {
-        true => Err(HostRanksError::Empty),
-        false => Ok(hosts),
-    }
+    if hosts.is_empty() { Err(HostRanksError::Empty) } else { Ok(hosts) }
 }
 
 fn read_line(lines: &mut impl BufRead) -> Result<Option<String>, HostRanksError> {

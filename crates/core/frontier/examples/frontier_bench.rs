@@ -106,7 +106,8 @@ fn run_host(
     let parameters = ParameterList::default();
     let rules = Rules { site_budget: SiteBudget(1_000_000_000), ..Rules::default() };
     let name = format!("www.site-{host}.example");
-    let (mut state, mut site) = (HostState::new(&name), SiteUsage::default());
+    let mut state = HostState::new(&name);
+    let mut site = SiteUsage::default();
     let mut chunks: Vec<Vec<u8>> = Vec::new();
     let (mut found, mut finished) = (0, 0);
     for checkpoint in 1..=CHECKPOINTS {

@@ -149,7 +149,8 @@ mod tests {
             ("mailto:a@b", none),
             ("nonsense", none),
         ];
-        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        let parameters = ParameterList::default();
+        let suffixes = SuffixList::default();
         let from = referrer(none);
         let found = FoundLinks::of_page(links, &from, &Rules::default(), &parameters, &suffixes);
         assert_eq!(keys(&found.own_host), ["http://www.a.com/1"]);
@@ -169,7 +170,8 @@ mod tests {
     fn links_after_the_5000th_are_counted_but_not_parsed() {
         let links: Vec<String> = (0..6_000).map(|n| format!("http://www.a.com/{n}")).collect();
         let links = links.iter().map(|link| (link.as_str(), LinkFlags::default()));
-        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        let parameters = ParameterList::default();
+        let suffixes = SuffixList::default();
         let from = referrer(LinkFlags::default());
         let found = FoundLinks::of_page(links, &from, &Rules::default(), &parameters, &suffixes);
         assert_eq!(found.own_host.len(), 5_000);
@@ -179,7 +181,8 @@ mod tests {
     #[test]
     fn the_redirect_of_a_seed_is_a_seed_in_any_scope() {
         let rules = Rules { scope: Scope::Page, ..Rules::default() };
-        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        let parameters = ParameterList::default();
+        let suffixes = SuffixList::default();
         let redirect = |target: &str, flags| {
             FoundLinks::of_redirect(target, &referrer(flags), &rules, &parameters, &suffixes)
         };

@@ -102,7 +102,8 @@ impl<'a> Sorting<'a> {
         parameters: &'a ParameterList,
         suffixes: &'a SuffixList,
     ) -> Self {
-        let (found, seen) = (FoundLinks::default(), HashSet::new());
+        let found = FoundLinks::default();
+        let seen = HashSet::new();
         let own_host = referrer.host;
         let via = referrer.url.into();
         Self { found, seen, own_host, via, rules, parameters, suffixes }
@@ -147,7 +148,8 @@ mod tests {
     }
 
     fn sorted(links: &SitemapLinks<'_>, hops: u8) -> FoundLinks {
-        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        let parameters = ParameterList::default();
+        let suffixes = SuffixList::default();
         FoundLinks::of_sitemap(links, &referrer(hops), &Rules::default(), &parameters, &suffixes)
     }
 
@@ -173,13 +175,15 @@ mod tests {
         assert_eq!(counted, [(RejectReason::Scope, 1), (RejectReason::TrapSitemaps, 1)]);
         let found = sorted(&links, MAX_HOPS);
         assert_eq!(found.rejected.of(RejectReason::TrapSitemaps), 3);
-        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        let parameters = ParameterList::default();
+        let suffixes = SuffixList::default();
         for (target, own, elsewhere) in [
             ("http://www.a.com/t", 1, 0),
             ("http://x.a.com/t.gz", 0, 1),
             ("http://b.com/t.gz", 0, 0),
         ] {
-            let (referrer, rules) = (referrer(1), Rules::default());
+            let referrer = referrer(1);
+            let rules = Rules::default();
             let found =
                 FoundLinks::of_sitemap_redirect(target, &referrer, &rules, &parameters, &suffixes);
             assert_eq!((found.own_host.len(), found.elsewhere.len()), (own, elsewhere), "{target}");
@@ -191,7 +195,8 @@ mod tests {
     fn sitemaps_in_robots_txt_are_in_scope_like_links_or_if_on_its_host() {
         let named =
             owned(&["http://www.a.com/map", "http://x.a.com/map.xml", "http://c.com/m.xml"]);
-        let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+        let parameters = ParameterList::default();
+        let suffixes = SuffixList::default();
         for (scope, elsewhere) in [(Scope::Host, 0), (Scope::Site, 1), (Scope::Any, 2)] {
             let rules = Rules { scope, ..Rules::default() };
             let found = FoundLinks::of_robots(&named, &referrer(0), &rules, &parameters, &suffixes);

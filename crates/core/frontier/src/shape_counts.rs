@@ -276,7 +276,8 @@ mod tests {
             shapes in prop::collection::vec(0_u32..200, 0..3_000),
             packs in 1_usize..500,
         ) {
-            let (mut counts, mut exact) = (ShapeCounts::default(), BTreeMap::new());
+            let mut counts = ShapeCounts::default();
+            let mut exact = BTreeMap::new();
             let mut copy = ShapeCounts::default();
             for (index, shape) in shapes.iter().enumerate() {
                 let shape = if index % 2 == 0 { shape % 5 } else { *shape };

@@ -319,7 +319,8 @@ proptest! {
         batches in prop::collection::vec(prop::collection::vec(0_usize..30, 1..4), 1..4),
         steps in steps(),
     ) {
-        let (pages, rules) = (world.links.len(), Rules::default());
+        let pages = world.links.len();
+        let rules = Rules::default();
         let seeds: BTreeSet<usize> = batches.iter().flatten().map(|page| page % pages).collect();
         let seeds: Vec<usize> = seeds.into_iter().collect();
         let database = run(&world, &rules, batches.clone(), &steps);

@@ -288,7 +288,8 @@ impl Choices<'_> {
         let range = self.of(&[32, 4, 500, 2_000, 8_000, 60_000, 900_000]);
         let (command, numbers) =
             self.of(&[('L', 2), ('C', 6), ('Q', 4), ('T', 2), ('S', 4), ('H', 1), ('l', 2)]);
-        let (count, mut noise) = (self.count(), Random(self.number() as u64 + 1));
+        let count = self.count();
+        let mut noise = Random(self.number() as u64 + 1);
         let is_arc = self.number().is_multiple_of(4);
         let radius = self.of(&[1, 100, 10_000, 1_000_000]);
         self.text.push(if is_arc { 'A' } else { command });
@@ -395,7 +396,9 @@ fn main() {
     let mut random = Random(u64::max(seed, 1));
     std::fs::create_dir_all(folder).unwrap();
     let (mut by_time, mut by_unit): (Vec<Tried>, Vec<Tried>) = (Vec::new(), Vec::new());
-    let (began, mut tried, mut accepted) = (Instant::now(), 0u64, 0u64);
+    let began = Instant::now();
+    let mut tried = 0u64;
+    let mut accepted = 0u64;
     while began.elapsed() < seconds {
         let pool = if random.below(2) == 0 { &by_time } else { &by_unit };
         let numbers = if pool.is_empty() || random.below(20) == 0 {

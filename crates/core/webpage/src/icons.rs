@@ -141,7 +141,8 @@ impl LinkReader<'_> {
 
     /// Encodes the query in the page's encoding ("encoding-parse a URL" in HTML).
     pub(crate) fn resolve(&self, href: &str) -> Option<Url> {
-        let (options, href) = (Url::options().base_url(self.base), with_two_slashes(href));
+        let options = Url::options().base_url(self.base);
+        let href = with_two_slashes(href);
         if self.charset.encoding == UTF_8 || href.is_ascii() {
             return options.parse(&href).ok();
         }

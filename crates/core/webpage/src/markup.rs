@@ -139,7 +139,8 @@ pub(crate) fn read(
 pub(crate) fn raw_text(name: &[u8]) -> Option<RawText> {
     let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
     // Length and first letter exclude nearly all tags without a comparison.
-    let (first, length) = (name.first()?.to_ascii_lowercase(), name.len());
+    let first = name.first()?.to_ascii_lowercase();
+    let length = name.len();
     let element: &'static [u8] = match (first, length) {
         (b't', 5) => b"title",
         (b't', 8) => b"textarea",

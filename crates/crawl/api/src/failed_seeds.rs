@@ -68,7 +68,8 @@ impl FailedSeeds {
         let SeedPorts::Listed(ports) = ports else {
             return Err(Problem::new(ProblemCode::Internal));
         };
-        let (ports, after) = (ports.clone(), None);
+        let ports = ports.clone();
+        let after = None;
         Ok(Some(Self { earlier, ports, after, has_some: false, is_last: false }))
     }
 
@@ -125,7 +126,8 @@ impl FailedSeeds {
         if self.is_last {
             return Ok(());
         }
-        let (service, caller) = (Arc::clone(service), caller.clone());
+        let service = Arc::clone(service);
+        let caller = caller.clone();
         let adding = tokio::spawn(async move {
             let added = self.add_all(&service, &caller, crawl).await;
             if added.is_err() {

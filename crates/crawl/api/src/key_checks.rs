@@ -127,7 +127,8 @@ async fn check_all(
 /// Removes and returns the requests for the next check. Drops those whose clients disconnected.
 fn take_turns(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
     let mut per_network = HashMap::new();
-    let (mut taken, mut rest) = (Vec::new(), VecDeque::new());
+    let mut taken = Vec::new();
+    let mut rest = VecDeque::new();
     for one in waiting.drain(..).filter(|one| !one.answer.is_closed()) {
         let count: &mut usize = per_network.entry(one.network).or_default();
         if taken.len() < MAX_PER_CHECK && *count < MAX_PER_NETWORK {
@@ -190,7 +191,8 @@ mod tests {
 
     #[test]
     fn each_check_has_a_limited_share_per_network_in_order() {
-        let (mut queue, mut clients) = (VecDeque::new(), Vec::new());
+        let mut queue = VecDeque::new();
+        let mut clients = Vec::new();
         let flood = (0..200).map(|number| format!("2001:db8:0:1::{number:x}"));
         for address in flood.chain(["192.0.2.1".to_owned(), "::ffff:192.0.2.1".to_owned()]) {
             let (one, client) = waiting(&address);

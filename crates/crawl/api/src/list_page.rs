@@ -66,7 +66,8 @@ mod tests {
     fn each_item_is_returned_once_while_others_are_added_and_removed() {
         let caller = ApiCaller { key: "k".to_owned(), secret_sha256: [7; 32] };
         let mut items: Vec<u32> = (0..20).map(|number| 10 * number).collect();
-        let (mut seen, mut after) = (Vec::new(), None::<String>);
+        let mut seen = Vec::new();
+        let mut after = None::<String>;
         loop {
             let query = after.map_or_else(String::new, |after| format!("&after={after}"));
             let uri = format!("/x?limit=3{query}").parse().unwrap();

@@ -32,7 +32,8 @@ pub fn problem_of_malformed(answer: &[u8]) -> Option<Vec<u8>> {
         ),
         _ => return None,
     };
-    let (status, id) = (problem.code.status(), Uuid::now_v7());
+    let status = problem.code.status();
+    let id = Uuid::now_v7();
     metrics::answered(metrics::NO_ROUTE, status, Duration::ZERO);
     tracing::debug!(%id, %status, "rejected a malformed request");
     let body = problem.body();

@@ -76,7 +76,8 @@ pub(crate) async fn with_manners(
     if let Ok(value) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID, value);
     }
-    let (status, took) = (response.status(), began.elapsed());
+    let status = response.status();
+    let took = began.elapsed();
     metrics::answered(route, status, took);
     if status.is_server_error() {
         tracing::warn!(%id, %method, route, %status, ?took, "answered");
@@ -99,7 +100,8 @@ fn names_one_host(request: &Request) -> bool {
 
 fn is_host(value: &[u8]) -> bool {
     Authority::try_from(value).is_ok_and(|authority| {
-        let (text, host) = (authority.as_str(), authority.host());
+        let text = authority.as_str();
+        let host = authority.host();
         let has_no_port = matches!(text.strip_prefix(host), Some("" | ":"));
         !text.contains('@') && (has_no_port || authority.port_u16().is_some())
     })

@@ -180,7 +180,8 @@ impl Problem {
     /// Creates a problem for one field.
     #[must_use]
     pub fn of_field(code: ProblemCode, field: &str, detail: impl ToString) -> Self {
-        let (detail, field) = (detail.to_string(), Some(field.to_owned()));
+        let detail = detail.to_string();
+        let field = Some(field.to_owned());
         let item = ProblemItem { line: None, field, code, detail: detail.clone() };
         Self { errors: vec![item], ..Self::with(code, detail) }
     }
@@ -228,7 +229,8 @@ impl Problem {
 
     fn document(self) -> ProblemDocument {
         let Self { code, detail, errors, .. } = self;
-        let (urn, title) = (format!("{PROBLEM_URN}{}", code.as_str()), code.title().to_owned());
+        let urn = format!("{PROBLEM_URN}{}", code.as_str());
+        let title = code.title().to_owned();
         ProblemDocument { urn, title, status: code.status().as_u16(), code, detail, errors }
     }
 }
@@ -262,7 +264,9 @@ impl From<ApiError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let (status, retry_after_s, code) = (self.code.status(), self.retry_after_s, self.code);
+        let status = self.code.status();
+        let retry_after_s = self.retry_after_s;
+        let code = self.code;
         let busy_for = self.busy_for;
         let mut response = Response::new(Body::from(self.body()));
         *response.status_mut() = status;

@@ -77,7 +77,8 @@ async fn gather(
         }
         // The semaphore is never closed.
         let Ok(permit) = Arc::clone(&calls).acquire_owned().await else { return };
-        let (coordinator, standing) = (coordinator.clone(), Arc::clone(&standing));
+        let coordinator = coordinator.clone();
+        let standing = Arc::clone(&standing);
         tokio::spawn(async move {
             submit(&coordinator, &standing, gathered).await;
             drop(permit);

@@ -160,7 +160,8 @@ impl Waiters {
     fn asked(&self) -> Asked {
         let mut asked = Asked::default();
         for (number, Waiter { caller, question, .. }) in &self.table.lock().waiting {
-            let (number, caller) = (*number, caller.clone());
+            let number = *number;
+            let caller = caller.clone();
             match question.clone() {
                 Question::Url(id) => asked.urls.push((number, caller, id)),
                 Question::Crawl(id, state) => asked.crawls.push((number, caller, id, state)),

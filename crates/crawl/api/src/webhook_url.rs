@@ -53,7 +53,8 @@ mod tests {
 
     #[test]
     fn a_url_to_which_no_worker_would_send_is_rejected() {
-        let (ports, public) = (PortList::default(), Guard::default());
+        let ports = PortList::default();
+        let public = Guard::default();
         let check = |url: &str| webhook_url(url, &ports, &public).map_err(|problem| problem.code);
         assert_eq!(check("HTTPS://Hook.example:443"), Ok("https://hook.example/".to_owned()));
         assert_eq!(check("https://93.184.216.34/x?y"), Ok("https://93.184.216.34/x?y".to_owned()));

@@ -187,7 +187,8 @@ impl<T: Send + 'static> Archives<T> {
         pending_uploads: PendingUploads,
         forgotten: LastForgetTime,
     ) -> Self {
-        let (open, bodies) = (HashMap::new(), StoredBodies::default());
+        let open = HashMap::new();
+        let bodies = StoredBodies::default();
         Self { settings, open, bodies, number: 0, uploaded, pending_uploads, forgotten }
     }
 
@@ -332,9 +333,10 @@ impl<T: Send + 'static> Archives<T> {
         // Fetches wait in memory for their host's robots.txt record, so upload it sooner.
         let is_robots = key.subset == ArchiveSubset::RobotsTxt;
         let sooner = if is_robots { ROBOTS_SOONER } else { 1 };
-        let (crawl, upload_at) =
-            (Arc::clone(crawl), Instant::now() + self.settings.max_age / sooner);
-        let (names, records) = (BodyArchive::new(&name.object()), Vec::new());
+        let crawl = Arc::clone(crawl);
+        let upload_at = Instant::now() + self.settings.max_age / sooner;
+        let names = BodyArchive::new(&name.object());
+        let records = Vec::new();
         Ok(OpenArchive { crawl, store: key.store, names, path, writer, upload_at, records })
     }
 
@@ -379,7 +381,8 @@ fn location_of(
     position: Position,
 ) -> BodyLocation {
     let at = DateTime::from_timestamp_micros(record.date_micros).unwrap_or_default();
-    let (url, object) = (record.url.as_str().into(), Arc::clone(&archive.object));
+    let url = record.url.as_str().into();
+    let object = Arc::clone(&archive.object);
     BodyLocation { url, hashes: scope.hashes, at, object, position }
 }
 
@@ -418,7 +421,8 @@ fn truncated_because(reason: CutReason) -> TruncatedBecause {
 
 async fn upload_with_retries<T>(archive: OpenArchive<T>) -> UploadedArchive<T> {
     let OpenArchive { crawl, store, names, path, writer, records, .. } = archive;
-    let (object, bytes) = (Arc::clone(&names.object), writer.offset());
+    let object = Arc::clone(&names.object);
+    let bytes = writer.offset();
     let is_lost = match writer.finish() {
         Ok(_) => false,
         Err(error) => {

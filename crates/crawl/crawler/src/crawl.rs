@@ -113,7 +113,8 @@ pub(crate) async fn list_crawls(
     known: &OpenCrawls,
     (stores, lists, ports): (&StoreSettings, &FilterLists, &PortList),
 ) -> Result<ListedCrawls, Error> {
-    let (mut crawls, mut changed) = (OpenCrawls::new(), Vec::new());
+    let mut crawls = OpenCrawls::new();
+    let mut changed = Vec::new();
     let mut has_unreadable = false;
     let listed = coordinator.open_crawls().await?;
     let overrides = coordinator.load_robots_overrides().await?;

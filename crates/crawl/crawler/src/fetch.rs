@@ -213,7 +213,8 @@ async fn fetch_crawl_page(
         Some((stored, _)) => ReadableResponse::of_copy(stored, content_type(), &fetched),
         None => ReadableResponse::of(&fetched),
     };
-    let (mut facts, mut refused) = (PageFacts::default(), None);
+    let mut facts = PageFacts::default();
+    let mut refused = None;
     let is_read = fetched.has_body() || stored.is_some();
     match fetched.outcome {
         _ if is_read && !is_requisite => {
@@ -303,7 +304,8 @@ async fn read_and_judge(
     response: &ReadableResponse<'_>,
 ) -> (PageFacts, Option<&'static str>) {
     let mut facts = PageFacts::default();
-    let (mut page, mut links) = (ReadPage::default(), None);
+    let mut page = ReadPage::default();
+    let mut links = None;
     if response.is_html() {
         let found = read_html(context, crawl, pending, response, &mut facts);
         page.text = found.1.text;

@@ -200,7 +200,8 @@ impl Leases {
             match coordinator.renew_slots(&worker, &fences).await {
                 Ok(renewal) => {
                     let lost = self.renewed(&fences, &renewal.held, requested_at);
-                    let (share, live_workers) = (renewal.share, renewal.live_workers);
+                    let share = renewal.share;
+                    let live_workers = renewal.live_workers;
                     sender.send(Renewed { lost, share, live_workers }).ok();
                 }
                 Err(error) => tracing::warn!(%error, "cannot renew the leases of slots"),

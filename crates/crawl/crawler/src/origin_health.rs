@@ -208,7 +208,8 @@ mod tests {
 
     #[test]
     fn consecutive_failures_of_several_urls_pause_the_origin_and_cost_no_retries() {
-        let (mut health, now) = (OriginHealth::default(), Utc::now());
+        let mut health = OriginHealth::default();
+        let now = Utc::now();
         for url in 0..4 {
             let blame = health.page_failed(&failure(Outcome::Http5xx, url), FIRST, now);
             assert_eq!((blame, health.pause()), (Blame::Url, None), "{url}");
@@ -225,7 +226,8 @@ mod tests {
 
     #[test]
     fn a_probe_distinguishes_failing_pages_from_an_outage() {
-        let (mut health, now) = (OriginHealth::default(), Utc::now());
+        let mut health = OriginHealth::default();
+        let now = Utc::now();
         health.gave("http://a.com/");
         health.gave("http://a.com/other");
         for round in 0..3 {
@@ -256,7 +258,8 @@ mod tests {
 
     #[test]
     fn a_few_pages_that_always_fail_run_out_of_retries() {
-        let (mut health, now) = (OriginHealth::default(), Utc::now());
+        let mut health = OriginHealth::default();
+        let now = Utc::now();
         for _ in 0..=10 {
             for url in 0..4 {
                 let failure = failure(Outcome::BodyTruncated, url);
@@ -268,7 +271,8 @@ mod tests {
 
     #[test]
     fn a_known_good_page_is_probed_before_a_last_retry() {
-        let (mut health, now) = (OriginHealth::default(), Utc::now());
+        let mut health = OriginHealth::default();
+        let now = Utc::now();
         let last = PageFailure { is_last_but_one: true, ..failure(Outcome::Http5xx, 1) };
         assert_eq!(health.page_failed(&last, FIRST, now), Blame::Url);
         assert_eq!((health.probe(), health.pause()), (None, None), "no page was served");
@@ -281,7 +285,8 @@ mod tests {
 
     #[test]
     fn connection_failures_never_blame_a_url() {
-        let (mut health, now) = (OriginHealth::default(), Utc::now());
+        let mut health = OriginHealth::default();
+        let now = Utc::now();
         health.gave("http://a.com/");
         for number in 1..=5 {
             let blame = health.page_failed(&failure(Outcome::ConnectRefused, 1), FIRST, now);
@@ -295,7 +300,8 @@ mod tests {
 
     #[test]
     fn a_retry_after_sets_the_pause_and_doubles_nothing() {
-        let (mut health, now) = (OriginHealth::default(), Utc::now());
+        let mut health = OriginHealth::default();
+        let now = Utc::now();
         health.requested_pause(Outcome::Http429, Duration::from_secs(7), now);
         assert_eq!(paused_s(&health, now), 7);
         health.failed(Outcome::Http5xx, FIRST, now);

@@ -330,7 +330,8 @@ impl HostOrigins {
             self.has_pause_changed = true;
             return self.crawl_delay(robot);
         };
-        let (has_text, until) = (text.is_some(), now + HOLDS);
+        let has_text = text.is_some();
+        let until = now + HOLDS;
         state.robots = Some(KnownRobots { robots, until, text });
         // If a probe is due, the pause continues, because robots.txt and the pages may come from
         // different servers.

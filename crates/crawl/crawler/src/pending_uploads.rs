@@ -47,7 +47,8 @@ mod tests {
 
     #[test]
     fn a_crawl_is_stalled_while_one_of_its_uploads_takes_too_long() {
-        let (uploads, begun) = (PendingUploads::default(), Instant::now());
+        let uploads = PendingUploads::default();
+        let begun = Instant::now();
         let patience = Duration::from_secs(60);
         let first = uploads.begin(1, begun);
         uploads.begin(2, begun + patience);

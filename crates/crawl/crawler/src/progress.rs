@@ -91,7 +91,8 @@ mod tests {
 
     #[test]
     fn a_line_is_due_every_minute_and_names_the_most_frequent_bound() {
-        let (mut progress, begun) = (Progress::default(), Instant::now());
+        let mut progress = Progress::default();
+        let begun = Instant::now();
         let at = |seconds| begun + Duration::from_secs(seconds);
         assert_eq!(progress.bound(), Bound::Delays);
         assert!(!progress.note(Bound::Delays, at(0)));

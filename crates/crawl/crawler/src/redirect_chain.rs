@@ -39,7 +39,8 @@ pub(crate) struct RedirectChain<F> {
 
 impl<F> RedirectChain<F> {
     pub(crate) fn begin(pending: &PendingUrl) -> Self {
-        let (mut requests, cookies) = (ChainRequests::default(), Cookies::default());
+        let mut requests = ChainRequests::default();
+        let cookies = Cookies::default();
         requests.add(&pending.url, &cookies);
         Self {
             url: pending.url.clone(),
@@ -131,7 +132,8 @@ mod tests {
     }
 
     fn begun(link: &Link) -> RedirectChain<u8> {
-        let (url, hash) = (link.url.fetched().to_owned(), link.url.hash());
+        let url = link.url.fetched().to_owned();
+        let hash = link.url.hash();
         RedirectChain::begin(&PendingUrl {
             url,
             hash,
@@ -160,7 +162,8 @@ mod tests {
     #[test]
     fn the_last_upload_has_all_fetches() {
         for (lost, all) in [([false, false], false), ([true, false], true), ([false, true], true)] {
-            let (one, last) = (RecordedTogether::new(), lost);
+            let one = RecordedTogether::new();
+            let last = lost;
             let other = one.clone();
             assert!(other.add('a', last[0]).is_none());
             let uploaded = one.add('b', last[1]).unwrap();

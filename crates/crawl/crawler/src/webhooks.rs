@@ -105,7 +105,8 @@ impl Webhooks {
 
     async fn send_events(self, lease: Arc<WebhookLease>) {
         let began = Instant::now();
-        let (mut batch, mut sending) = (Batch::default(), JoinSet::new());
+        let mut batch = Batch::default();
+        let mut sending = JoinSet::new();
         let mut events = 0..lease.numbers.len();
         loop {
             while sending.len() < MAX_PER_WEBHOOK && !batch.is_over {
@@ -137,7 +138,8 @@ impl Webhooks {
         };
         metrics::webhook_tried(&batch.tries, recorded.dropped);
         if let Some(why) = recorded.disabled_because {
-            let (webhook, dropped) = (lease.id, recorded.dropped);
+            let webhook = lease.id;
+            let dropped = recorded.dropped;
             tracing::warn!(%webhook, key = lease.key, why, dropped, "disabled a webhook");
         }
     }

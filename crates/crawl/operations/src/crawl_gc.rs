@@ -42,7 +42,8 @@ pub async fn clear(
     let suffixes = SuffixList::parse(DEFAULT_SUFFIX_LIST, &[])
         .map_err(|error| OperationError::new(error.to_string()))?;
     let mut sweep = Sweep { stores: BTreeMap::new(), dry_run, records: 0, archives: 0, sink };
-    let (mut is_whole, mut cleared) = (true, Vec::new());
+    let mut is_whole = true;
+    let mut cleared = Vec::new();
     for forgotten in coordinator.uncleared().await? {
         let matcher = Matcher::new(&forgotten, &suffixes);
         let archives = coordinator.forgotten_archives(forgotten.number).await?;

@@ -182,7 +182,8 @@ mod tests {
 
     #[test]
     fn parts_add_up_and_what_no_fetch_says_comes_from_the_sums_of_the_crawl() {
-        let (mut report, mut hosts) = (CrawlReport::default(), HostFailures::default());
+        let mut report = CrawlReport::default();
+        let mut hosts = HostFailures::default();
         for row in [
             row("outcome", Some("timeout"), "failed", 2),
             row("outcome", Some("timeout"), "failed", 3),

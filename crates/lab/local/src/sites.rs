@@ -94,7 +94,9 @@ pub(crate) async fn find_or_start(
     let suffixes = SuffixList::default();
     let mut batches = Vec::new();
     let mut batch = SeedBatch::new(&suffixes, false);
-    let (mut added, mut refused, mut ports) = (0_u64, 0_usize, SeedPorts::of_operator());
+    let mut added = 0_u64;
+    let mut refused = 0_usize;
+    let mut ports = SeedPorts::of_operator();
     for line in SeedReader::new(list, &parameters) {
         let line = line?;
         match line.seed.and_then(|seed| ports.check(&seed).map(|()| seed)) {

@@ -101,9 +101,10 @@ impl GraphOptions {
             }
         }
         let (sites, pages) = (self.sites.unwrap_or(hosts.div_ceil(2)), self.pages);
-        let base = match self.plain {
-            true => GraphSettings::plain(hosts, sites, pages),
-            false => GraphSettings { hosts, sites, pages, ..GraphSettings::default() },
+        let base = if self.plain {
+            GraphSettings::plain(hosts, sites, pages)
+        } else {
+            GraphSettings { hosts, sites, pages, ..GraphSettings::default() }
         };
         Ok(GraphSettings {
             spread: self.spread,

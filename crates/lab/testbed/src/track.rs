@@ -22,7 +22,8 @@ pub struct Track {
 impl Track {
     /// Starts this track's servers.
     pub fn start(plan: TrackPlan) -> Result<Self, TestbedError> {
-        let (plan, tally) = (Arc::new(plan), Arc::new(Tally::default()));
+        let plan = Arc::new(plan);
+        let tally = Arc::new(Tally::default());
         let failed = |source: io::Error| TestbedError::Listen { what: "the track", source };
         names::serve(&plan, &tally).map_err(failed)?;
         let web = web::Web::start(&plan, &tally)?;

@@ -36,7 +36,8 @@ pub(crate) enum Scheme {
 
 pub(crate) async fn serve(listener: Listener, scheme: Scheme, internet: Arc<Internet>) {
     accepting::serve(listener.accepting, MAX_CONNECTIONS, |stream| {
-        let (scheme, internet) = (scheme.clone(), Arc::clone(&internet));
+        let scheme = scheme.clone();
+        let internet = Arc::clone(&internet);
         async move {
             let _ = receive(stream, &scheme, &internet).await;
         }

@@ -305,7 +305,8 @@ impl Converter<'_> {
             let record = self.archive.record(offset, length).await?;
             records.push((offset, record.ok_or("archive_short")));
         }
-        let (colours, sandbox) = (self.colours, Arc::clone(self.sandbox));
+        let colours = self.colours;
+        let sandbox = Arc::clone(self.sandbox);
         let heartbeat = self.heartbeat.clone();
         let converted =
             blocking(move || convert_all(records, &sandbox, colours, &heartbeat)).await?;

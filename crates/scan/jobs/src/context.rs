@@ -72,7 +72,8 @@ impl Context {
     }
 
     async fn open_own(&self, url: &str, is_probe: bool) -> Result<Arc<dyn Store>, StorageError> {
-        let (url, user_agent) = (url.to_owned(), self.stores.settings.user_agent.clone());
+        let url = url.to_owned();
+        let user_agent = self.stores.settings.user_agent.clone();
         self.open(StoreKey { url, is_source: false, is_public: false, user_agent, is_probe }).await
     }
 
@@ -99,7 +100,8 @@ impl Context {
     ) -> Result<Arc<dyn Store>, StorageError> {
         let ScanSettings { source, source_is_public, site_url, contact, .. } = settings;
         let user_agent = user_agent(site_url.as_deref(), contact.as_deref());
-        let (url, is_public) = (source.clone(), *source_is_public);
+        let url = source.clone();
+        let is_public = *source_is_public;
         self.open(StoreKey { url, is_source: true, is_public, user_agent, is_probe }).await
     }
 
@@ -137,10 +139,7 @@ impl Context {
 pub fn user_agent(site_url: Option<&str>, contact: Option<&str>) -> String {
     let site = site_url.map(|url| format!("+{url}"));
     let about: Vec<String> = site.into_iter().chain(contact.map(str::to_owned)).collect();
-    match about.is_empty() {
-        true => PRODUCT.to_owned(),
-        false => format!("{PRODUCT} ({})", about.join("; ")),
-    }
+    if about.is_empty() { PRODUCT.to_owned() } else { format!("{PRODUCT} ({})", about.join("; ")) }
 }
 
 #[cfg(test)]

@@ -77,10 +77,8 @@ impl Job for Icon {
             ))
         })?;
         let spool = Arc::new(spool);
-        let robots = match job.settings.obey_robots {
-            true => RobotsPolicy::Obey,
-            false => RobotsPolicy::Ignore,
-        };
+        let robots =
+            if job.settings.obey_robots { RobotsPolicy::Obey } else { RobotsPolicy::Ignore };
         let seed = job.settings.seed ^ job.part.unsigned_abs() as u64;
         let options = ShardOptions {
             seed,

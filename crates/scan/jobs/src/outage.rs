@@ -118,7 +118,8 @@ impl StoreOutage {
         scan: &ScanInfo,
         settings: &ScanSettings,
     ) -> Self {
-        let (scan_id, crawl) = (scan.scan_id, scan.crawl.clone());
+        let scan_id = scan.scan_id;
+        let crawl = scan.crawl.clone();
         Self { store, reason, scan_id, crawl, settings: settings.clone() }
     }
 

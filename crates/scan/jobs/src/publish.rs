@@ -90,10 +90,7 @@ impl PublishRequest {
         let is_drawn = status.stages.iter().any(|stage| {
             stage.kind == JobKind::Map && stage.done > 0 && stage.discarded + stage.outstanding == 0
         });
-        let map = match is_drawn {
-            true => load_layout(coordinator, scan, &info).await?,
-            false => None,
-        };
+        let map = if is_drawn { load_layout(coordinator, scan, &info).await? } else { None };
         Ok(Self {
             info,
             settings,
@@ -166,7 +163,8 @@ async fn publish_and_compare(
     manifest.search = search_kinds(&*site, &manifest.prefix).await?;
     let before = site.get_tagged(MANIFEST).await?;
     let published = read_manifest(site.url(), before.as_ref(), request)?;
-    let (excluded, published_by_now) = (&request.excluded, published.as_ref());
+    let excluded = &request.excluded;
+    let published_by_now = published.as_ref();
     let found = excluded.find(&*site, &manifest, heartbeat).await?;
     // Check this before anything is written, because the site may show this scan already.
     let left = Manifest { hosts: manifest.hosts.saturating_sub(found.tabs()), ..manifest.clone() };
@@ -260,9 +258,8 @@ fn manifest(request: &PublishRequest, numbers: &ScanNumbers) -> Manifest {
         titles: Some(titles),
         framed: Some(titles.saturating_sub(restricted)),
         entries_per_bundle: Some(request.settings.entries_per_bundle),
-        contact: contact.map(|contact| match contact.contains(':') {
-            true => contact.clone(),
-            false => format!("mailto:{contact}"),
+        contact: contact.map(|contact| {
+            if contact.contains(':') { contact.clone() } else { format!("mailto:{contact}") }
         }),
         overrides: BTreeMap::new(),
         map: None,

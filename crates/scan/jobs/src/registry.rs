@@ -58,9 +58,10 @@ pub async fn perform_job(
     match perform_in_its_stores(coordinator, context, job).await {
         Err(ScanJobError::Job(JobError::Store(failed))) => {
             let outage = StoreOutage::of(&failed, job.kind, &job.info, &job.settings);
-            Err(match outage.is_confirmed(&failed, context).await {
-                true => ScanJobError::Outage(Box::new(outage)),
-                false => JobError::Retry(failed.reason).into(),
+            Err(if outage.is_confirmed(&failed, context).await {
+                ScanJobError::Outage(Box::new(outage))
+            } else {
+                JobError::Retry(failed.reason).into()
             })
         }
         performed => performed,

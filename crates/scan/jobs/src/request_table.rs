@@ -47,7 +47,8 @@ pub(crate) fn table(logged: &LoggedRequests) -> Vec<u8> {
     for (_, LoggedRequest { url, asked_at, was_sent, end, status, bytes }) in requests {
         let at = asked_at.format("%Y-%m-%dT%H:%M:%SZ");
         let method = if *was_sent { "GET" } else { "-" };
-        let (outcome, status) = (end.as_str(), status.map(|status| status.to_string()));
+        let outcome = end.as_str();
+        let status = status.map(|status| status.to_string());
         let status = status.unwrap_or_default();
         let _ = writeln!(table, "{at}\t{method}\t{outcome}\t{status}\t{bytes}\t{url}");
     }

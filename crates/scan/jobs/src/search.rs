@@ -168,7 +168,8 @@ mod tests {
         }
         let (mut listed, mut org) = (0, 0);
         for range in 0..28 {
-            let (ranks, heartbeat) = (HostRanks::default(), Heartbeat::default());
+            let ranks = HostRanks::default();
+            let heartbeat = Heartbeat::default();
             let merged = merge_range(
                 Arc::clone(&store),
                 &*store,
@@ -206,7 +207,8 @@ mod tests {
     }
 
     fn look_up(root: &std::path::Path, start: &str) -> Vec<SearchEntry> {
-        let (folder, range) = (root.join(scan_prefix(Uuid::nil())), range_of(start));
+        let folder = root.join(scan_prefix(Uuid::nil()));
+        let range = range_of(start);
         let index = std::fs::read_to_string(folder.join(search_index_path(range))).unwrap();
         let firsts: Vec<&str> = index.lines().collect();
         let before = firsts.partition_point(|first| *first < start).saturating_sub(1);

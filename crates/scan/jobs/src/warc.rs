@@ -392,7 +392,8 @@ mod tests {
             }
         };
         let hosts: Vec<_> = records.iter().enumerate().map(host).collect();
-        let (heartbeat, isolation) = (Heartbeat::default(), ItemIsolation::default());
+        let heartbeat = Heartbeat::default();
+        let isolation = ItemIsolation::default();
         let source = RecordSource { store, crawl: "CC-MAIN-2026-05".to_owned() };
         let (rows, stats) = read_home_pages(&source, hosts, &heartbeat, &isolation).await?;
         assert!(stats.adds_up());

@@ -43,12 +43,13 @@ impl ExclusionPattern {
                 false => Err(format!(
                     "{text:?} is too large: the largest network is /{least}; `scan pause --kind \
                      icon` stops everything"
-                )),
+                ))
             };
         }
-        match text.starts_with("*.") || text.starts_with('.') {
-            true => suffix(text).map(Self::Suffix),
-            false => hostname(text).map(Self::Hostname),
+        if text.starts_with("*.") || text.starts_with('.') {
+            suffix(text).map(Self::Suffix)
+        } else {
+            hostname(text).map(Self::Hostname)
         }
     }
 

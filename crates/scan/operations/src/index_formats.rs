@@ -23,7 +23,8 @@ pub(crate) async fn read<'a>(
     files: impl IntoIterator<Item = &'a str>,
 ) -> Result<IndexFormats, OperationError> {
     let files: Vec<&str> = files.into_iter().collect();
-    let (mut found, mut damage) = (IndexFormats::default(), None);
+    let mut found = IndexFormats::default();
+    let mut damage = None;
     for index in spread(files.len()) {
         let path = files.get(index).copied().unwrap_or_default();
         match formats_of(store, path).await? {

@@ -57,7 +57,8 @@ pub async fn plan_crawl(
         ))?;
     } else {
         sink.data(format_args!("{crawl} in {source}: {file_count} index files"))?;
-        let (formats, read) = (&found.formats, found.files_read);
+        let formats = &found.formats;
+        let read = found.files_read;
         sink.data(format_args!("  stored as {formats} (by the ends of {read} files)"))?;
         for line in &estimate.lines {
             sink.data(format_args!("{}", text(line)))?;

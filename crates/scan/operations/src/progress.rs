@@ -333,7 +333,8 @@ pub fn summary(status: &ScanStatus, columns: usize) -> Vec<String> {
     lines
         .extend(outcome_lines(status, columns).into_iter().filter(|line| line.starts_with("icon")));
     for stage in stage_lines(status).iter().filter(|stage| stage.total > 0) {
-        let (kind, seconds) = (stage.kind.as_str(), stage.seconds.unwrap_or(0.0));
+        let kind = stage.kind.as_str();
+        let seconds = stage.seconds.unwrap_or(0.0);
         let first = format!("{kind:<LABEL_COLUMNS$}{seconds:>8.2} s");
         let rate = format!(" {:>8.0}/s", stage.per_second.unwrap_or(0.0));
         let items = format!(" {:>8} items", stage.items);

@@ -238,7 +238,8 @@ mod tests {
         let mut spill =
             Spill::new(&RequestLogOptions { temporary, private: None, max_bytes }).unwrap();
         spill.add_table(TABLE, &RemovedHosts::from_iter(["gone.example"])).unwrap();
-        let (prefix, index) = ("scans/x/".to_owned(), RequestIndex { digits: 2 });
+        let prefix = "scans/x/".to_owned();
+        let index = RequestIndex { digits: 2 };
         let files = PublicFiles { site: &*site, prefix, index };
         files.write(spill, max_bytes).await.map_err(|error| error.message)
     }

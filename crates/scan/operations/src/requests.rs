@@ -112,7 +112,8 @@ pub async fn of_host(
     let keys = completed
         .into_iter()
         .map(|of| object_names::archive(info.scan_id, of.shard, of.lease_number, of.token));
-    let (store, wanted) = (&*archive, host.as_str());
+    let store = &*archive;
+    let wanted = host.as_str();
     let mut reading = stream::iter(keys)
         .map(|key| async move { from_shard(store, &key, wanted).await })
         .buffer_unordered(CONCURRENT_TABLES);

@@ -35,9 +35,10 @@ pub(crate) async fn list_of(
     list: &str,
 ) -> Result<Vec<u8>, StorageError> {
     let is_public_source = store.url().trim_end_matches('/') == PUBLIC_SOURCE.trim_end_matches('/');
-    let bytes = match is_public_source {
-        true => open(PUBLIC_LISTS, is_public).await?.get(list).await?,
-        false => store.get(list).await?,
+    let bytes = if is_public_source {
+        open(PUBLIC_LISTS, is_public).await?.get(list).await?
+    } else {
+        store.get(list).await?
     };
     Ok(bytes.to_vec())
 }
@@ -61,10 +62,7 @@ pub(crate) async fn folders_below(
     };
     let name = |folder: &String| folder.strip_prefix(prefix).map(str::to_owned);
     let names = names(&folders.iter().filter_map(name).collect::<Vec<_>>());
-    match names.is_empty() {
-        true => Err(NoNames::Missing(missing)),
-        false => Ok(names),
-    }
+    if names.is_empty() { Err(NoNames::Missing(missing)) } else { Ok(names) }
 }
 
 /// Also returns true for denied access, because S3 denies access to a missing object if listing is

@@ -175,7 +175,8 @@ struct Takedown<'a> {
 impl Takedown<'_> {
     /// Returns false if a scan cannot be searched, or one of its map tiles cannot be repainted.
     async fn remove(&self, needs_site: bool) -> Result<(Gone, bool), OperationError> {
-        let (mut gone, mut is_whole) = (Gone::new(), true);
+        let mut gone = Gone::new();
+        let mut is_whole = true;
         let mut published = String::new();
         if needs_site || self.site.head(MANIFEST).await?.is_some() {
             match self.remove_tabs().await {
@@ -256,9 +257,10 @@ impl Takedown<'_> {
         if let Some(map) = &mut manifest.map {
             removed.map.name_in(map);
         }
-        Ok(match manifest == before {
-            true => ObjectChange::Keep(removed),
-            false => ObjectChange::Write(manifest.to_bytes().into(), removed),
+        Ok(if manifest == before {
+            ObjectChange::Keep(removed)
+        } else {
+            ObjectChange::Write(manifest.to_bytes().into(), removed)
         })
     }
 
@@ -272,9 +274,10 @@ impl Takedown<'_> {
         let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*self.site, prefix, &heartbeat);
         let RemovedTabs { hosts, content } = &self.excluded;
-        let found = match content.is_empty() {
-            true => objects.find(hosts).await?,
-            false => objects.find_content(content, &name).await?,
+        let found = if content.is_empty() {
+            objects.find(hosts).await?
+        } else {
+            objects.find_content(content, &name).await?
         };
         let rewritten = objects.rewrite(&found, [], name).await?;
         if !content.is_empty() {
@@ -429,12 +432,11 @@ pub(crate) async fn list_in(
         let (listed, new): (Vec<_>, Vec<_>) = patterns.iter().copied().partition(is_known);
         let listed: BTreeSet<String> =
             listed.into_iter().map(|(_, pattern)| pattern.to_owned()).collect();
-        ready(Ok::<_, OperationError>(match new.is_empty() {
-            true => ObjectChange::Keep((listed, refusals)),
-            false => {
-                let text = with_patterns(&text, &new, reason);
-                ObjectChange::Write(text.into(), (listed, refusals))
-            }
+        ready(Ok::<_, OperationError>(if new.is_empty() {
+            ObjectChange::Keep((listed, refusals))
+        } else {
+            let text = with_patterns(&text, &new, reason);
+            ObjectChange::Write(text.into(), (listed, refusals))
         }))
     };
     let (listed, refusals) = store.update(key, put_options(key), change).await?;

@@ -173,7 +173,8 @@ async fn remove_from_archive(
     };
     // The archives of lost leases also contain the host. Any shard's table may contain it too,
     // because another site may have redirected to the host.
-    let (store, shards) = (&*store, &shards);
+    let store = &*store;
+    let shards = &shards;
     let concerned = listed.into_iter().filter_map(|object| {
         let lease = archive_lease(id, &object.key)?;
         Some((object.key, lease))
@@ -243,7 +244,9 @@ async fn remove_old_versions(
         stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await?;
     let found: Vec<OldVersion> = found.into_iter().flatten().collect();
     store.delete_versions(&found).await?;
-    let (url, removed, looked) = (store.url(), found.len(), listed.len());
+    let url = store.url();
+    let removed = found.len();
+    let looked = listed.len();
     sink.data(format_args!("{url}\told versions\t{removed} of {looked}"))
 }
 

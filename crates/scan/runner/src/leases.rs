@@ -124,8 +124,9 @@ impl Leases {
         let now = Instant::now();
         let until = now + trusted(lease.length);
         let (state, receiver) = watch::channel(TrustState { until, end: None });
-        let (length, is_limited, last_count) =
-            (lease.length, lease.rate.or(lease.archive_rate).is_some(), heartbeat.count());
+        let length = lease.length;
+        let is_limited = lease.rate.or(lease.archive_rate).is_some();
+        let last_count = heartbeat.count();
         let held = HeldLease { length, is_limited, state, heartbeat, last_count, moved_at: now };
         self.held.lock().insert(lease.fence, held);
         LeaseTrust(receiver)

@@ -93,7 +93,9 @@ impl HeldLists {
     fn ended(&mut self, list: &FrozenList, copied: &Copied) {
         self.under_way.remove(&list.sha256);
         let Ok(copied) = copied else { return };
-        let (name, version, bytes) = (list.name.clone(), list.version, list.bytes);
+        let name = list.name.clone();
+        let version = list.version;
+        let bytes = list.bytes;
         let held = HeldList { list: copied.clone(), name, version, bytes, used_at: self.uses };
         self.here.insert(list.sha256.clone(), held);
         self.drop_unneeded();
@@ -207,7 +209,9 @@ impl FilterLists {
         }
         let (tell, flight) = watch::channel(None);
         held.under_way.insert(list.sha256.clone(), flight.clone());
-        let (shared, list, stores) = (Arc::clone(&self.shared), list.clone(), stores.clone());
+        let shared = Arc::clone(&self.shared);
+        let list = list.clone();
+        let stores = stores.clone();
         tokio::spawn(async move {
             let copied = shared.copy(&list, &stores).await.map_err(Arc::new);
             shared.held.lock().ended(&list, &copied);

@@ -101,7 +101,8 @@ mod tests {
             names in prop::collection::vec("[a-z]{1,3}", 0..200),
             is_urgent: bool,
         ) {
-            let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+            let parameters = ParameterList::default();
+            let suffixes = SuffixList::default();
             let mut batch = SeedBatch::new(&suffixes, is_urgent);
             let mut expected = Vec::new();
             for name in &names {

@@ -75,7 +75,9 @@ impl RequestLog {
             return None;
         }
         log.bytes += takes;
-        let (url, asked_at, end) = (url.to_owned(), Utc::now(), RequestEnd::Unfinished);
+        let url = url.to_owned();
+        let asked_at = Utc::now();
+        let end = RequestEnd::Unfinished;
         log.requests.push(LoggedRequest { url, asked_at, was_sent, end, status: None, bytes: 0 });
         Some(log.requests.len() - 1)
     }

@@ -112,7 +112,8 @@ mod tests {
         let refused =
             Error::Connect { place: "host/db".into(), reason: "refused".into(), transient: true };
         for error in [Error::TimedOut, Error::Closed, refused] {
-            let (text, failure) = (error.to_string(), JobError::from(error));
+            let text = error.to_string();
+            let failure = JobError::from(error);
             assert!(matches!(failure, JobError::DatabaseAway(_)), "{text}: {failure:?}");
         }
         let unknown = JobError::from(Error::Unexpected("a value".into()));

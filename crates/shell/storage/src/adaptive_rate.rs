@@ -245,7 +245,8 @@ impl AdaptiveRate {
     }
 
     fn count(&self, error: Option<&StorageError>) {
-        let (mut state, now) = (self.state.lock(), Instant::now());
+        let mut state = self.state.lock();
+        let now = Instant::now();
         match error {
             Some(error) if error.demands_less() => {
                 state.overloaded(now);
@@ -393,7 +394,8 @@ mod tests {
 
     #[test]
     fn the_budget_stops_retries_while_every_request_fails() {
-        let (rate, began) = (AdaptiveRate::default(), Instant::now());
+        let rate = AdaptiveRate::default();
+        let began = Instant::now();
         assert_eq!((0..1_000).filter(|_| rate.may_retry(began)).count(), 100);
         for _ in 0..10 {
             rate.count(None);

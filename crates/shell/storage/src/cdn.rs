@@ -75,7 +75,8 @@ fn rejection(place: &str, status: StatusCode, xml: &str) -> StorageError {
 fn invalidation_batch(paths: &[String], caller_reference: &str) -> String {
     let items: String =
         paths.iter().map(|path| format!("<Path>{}</Path>", escaped(path))).collect();
-    let (quantity, reference) = (paths.len(), escaped(caller_reference));
+    let quantity = paths.len();
+    let reference = escaped(caller_reference);
     format!(
         "<InvalidationBatch xmlns=\"http://cloudfront.amazonaws.com/doc/{API_VERSION}/\">\
          <Paths><Quantity>{quantity}</Quantity><Items>{items}</Items></Paths>\

@@ -40,9 +40,10 @@ pub(super) async fn report(args: ReportArgs) -> CliResult {
     let (coordinator, crawl) = args.crawl.find().await?;
     let status = one_crawl::status_of(&coordinator, &crawl).await?;
     let report = count(&coordinator, &status).await?;
-    let text = match args.csv {
-        true => csv(&report),
-        false => picture(&status, &report, Stream::Stdout.columns()).join("\n") + "\n",
+    let text = if args.csv {
+        csv(&report)
+    } else {
+        picture(&status, &report, Stream::Stdout.columns()).join("\n") + "\n"
     };
     stdout::print(text)?;
     if report.outcomes.is_empty() {
@@ -120,10 +121,8 @@ fn picture(status: &CrawlStatus, report: &CrawlReport, columns: usize) -> Vec<St
 
 fn table_lines(name: &str, numbers: [String; 4]) -> Vec<String> {
     let [captured, failed, refused, left] = numbers;
-    let (before, name) = match width(name) > NAME_COLUMNS {
-        true => (Some(name.to_owned()), ""),
-        false => (None, name),
-    };
+    let (before, name) =
+        if width(name) > NAME_COLUMNS { (Some(name.to_owned()), "") } else { (None, name) };
     let line = format!("{name:<NAME_COLUMNS$} {captured:>9} {failed:>9} {refused:>9} {left:>9}");
     before.into_iter().chain([line]).collect()
 }

@@ -106,7 +106,8 @@ async fn add(args: AddArgs) -> Result<(), CliError> {
     delay_ms.map(check_delay).transpose().map_err(wrong)?;
     let parameters = ParameterList::default();
     let site = site.map(|site| site_of(&site, &parameters)).transpose().map_err(wrong)?;
-    let (id, owner) = (Uuid::now_v7(), OPERATOR.to_owned());
+    let id = Uuid::now_v7();
+    let owner = OPERATOR.to_owned();
     let row = RobotsOverrideRow { id, owner, site, user_agent: obey, rules, delay_ms };
     if !database::connect(&database).await?.add_robots_override(&row).await? {
         return Err(CliError::new(

@@ -166,7 +166,8 @@ async fn add(args: AddArgs) -> Result<(), CliError> {
         None => None,
     };
     settings.again = earlier.as_ref().map(|(_, crawl)| crawl.id);
-    let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+    let parameters = ParameterList::default();
+    let suffixes = SuffixList::default();
     let mut seeds = seeds_of(args.seeds, earlier.as_ref(), &parameters).await?;
     let store = stores(args.to, args.media_to, &mut settings)?;
     let ranges = settings.stores.iter().map(|range| &range.store);

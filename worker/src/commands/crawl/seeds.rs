@@ -151,7 +151,8 @@ impl<'a> Seeds<'a> {
             match self.with_port(line.seed) {
                 Ok(seed) => return Ok(Some(seed)),
                 Err(reason) => {
-                    let (number, shown) = (line.number, line.shown);
+                    let number = line.number;
+                    let shown = line.shown;
                     self.refused += 1;
                     eprintln!("refused: {}:{number}: {shown:?}: {reason}", self.name);
                 }

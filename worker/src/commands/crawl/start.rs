@@ -89,7 +89,8 @@ pub(super) async fn start(args: StartArgs) -> CliResult {
     };
     settings.again = earlier.as_ref().map(|(_, crawl)| crawl.id);
     settings.check().map_err(|error| CliError::usage(error.to_string()))?;
-    let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+    let parameters = ParameterList::default();
+    let suffixes = SuffixList::default();
     let mut seeds = match earlier.as_ref().filter(|_| args.only == Some(Only::Failed)) {
         Some(earlier) => {
             settings.depth = args.options.depth.unwrap_or(0);
@@ -154,7 +155,8 @@ pub(super) async fn ended_crawl(
     if status.state == "ended" {
         return Ok((coordinator, status));
     }
-    let (name, state) = (status.name, status.state);
+    let name = status.name;
+    let state = status.state;
     let what = match state.as_str() {
         "dropping" | "dropped" => "its rows and archives are removed, so it cannot be repeated",
         _ => "only an ended crawl can be repeated",
@@ -258,7 +260,8 @@ async fn create(
 
 /// Cancels a crawl that lacks seeds, because it would wait for them forever.
 async fn give_up(coordinator: &Coordinator, crawl: &NewCrawl, error: CliError) -> CliError {
-    let (id, message) = (crawl.id, error.message);
+    let id = crawl.id;
+    let message = error.message;
     match coordinator.move_crawl(id, CrawlVerb::Cancel).await {
         Ok(_) => CliError::new(format!("{message}; crawl {id} was cancelled")),
         Err(_) => CliError::new(format!(
@@ -304,7 +307,8 @@ pub(super) async fn check_store(url: &str) -> Result<(), CliError> {
 /// # Errors
 /// Returns an error if the crawl has ended, if Postgres rejects something, or if no seed is valid.
 pub(super) async fn add(args: AddArgs) -> CliResult {
-    let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+    let parameters = ParameterList::default();
+    let suffixes = SuffixList::default();
     let mut seeds = Seeds::open(args.seeds, &parameters)?;
     let (coordinator, crawl) = one_crawl::find(&args.database, Some(&args.crawl)).await?;
     let settings = one_crawl::settings_of(&coordinator, (crawl.crawl, &crawl.name)).await?;

@@ -343,7 +343,8 @@ pub(super) mod tests {
 
     #[test]
     fn the_rate_is_that_of_the_last_minute() {
-        let (mut looks, begun) = (VecDeque::new(), Instant::now());
+        let mut looks = VecDeque::new();
+        let begun = Instant::now();
         let mut rate = |seconds, captured| {
             rate_of(&mut looks, (begun + Duration::from_secs(seconds), captured))
         };

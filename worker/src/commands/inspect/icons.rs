@@ -126,7 +126,8 @@ impl UrlLine {
 
     fn with_fetch(mut self, fetched: &FetchResult) -> Self {
         let hop = |hop: &everytab_fetcher::Hop| {
-            let (url, address) = (&hop.url, hop.address);
+            let url = &hop.url;
+            let address = hop.address;
             json!({"url": url, "address": address, "status": hop.status})
         };
         let timings = fetched.timings;

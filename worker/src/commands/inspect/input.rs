@@ -80,23 +80,22 @@ impl InputArgs {
         let mut lines = Lines::new();
         let mut fetcher = None;
         for name in &self.inputs {
-            let loaded = match is_address(name) {
-                true => {
-                    if fetcher.is_none() {
-                        self.fetch.warn();
-                        fetcher = Some(self.fetch.fetcher(Vec::new())?);
-                    }
-                    match (address(name), &fetcher) {
-                        (Ok(url), Some(fetcher)) => match kind {
-                            AddressKind::Page => page(fetcher, name, &url).await,
-                            AddressKind::Robots => robots(fetcher, name, &url).await,
-                            AddressKind::Sitemap => sitemap(fetcher, name, &url).await,
-                        },
-                        (Err(error), _) => Err(error),
-                        (_, None) => Err("there is no fetcher".to_owned()),
-                    }
+            let loaded = if is_address(name) {
+                if fetcher.is_none() {
+                    self.fetch.warn();
+                    fetcher = Some(self.fetch.fetcher(Vec::new())?);
                 }
-                false => read(name.clone(), kind).await?,
+                match (address(name), &fetcher) {
+                    (Ok(url), Some(fetcher)) => match kind {
+                        AddressKind::Page => page(fetcher, name, &url).await,
+                        AddressKind::Robots => robots(fetcher, name, &url).await,
+                        AddressKind::Sitemap => sitemap(fetcher, name, &url).await,
+                    },
+                    (Err(error), _) => Err(error),
+                    (_, None) => Err("there is no fetcher".to_owned()),
+                }
+            } else {
+                read(name.clone(), kind).await?
             };
             let loaded = loaded.map_err(|error| Unread { name: name.clone(), error });
             let printed = print(loaded, &mut lines);
@@ -162,7 +161,8 @@ async fn robots(fetcher: &Fetcher, name: &str, url: &str) -> Result<Input, Strin
 }
 
 fn client_of(fetcher: &Fetcher) -> HostClient {
-    let (options, delay) = (Arc::new(PageOptions::default()), HostDelay::default());
+    let options = Arc::new(PageOptions::default());
+    let delay = HostDelay::default();
     HostClient::new(fetcher, options, delay)
 }
 
@@ -210,7 +210,8 @@ async fn fetch_robots(client: &mut HostClient, name: &str, url: &str) -> Result<
     if fetched.status.is_none() {
         return Err(failed(fetched.outcome));
     }
-    let (status, last) = (fetched.status, fetched.exchanges.last());
+    let status = fetched.status;
+    let last = fetched.exchanges.last();
     Ok(Input {
         name: name.to_owned(),
         url: Some(last.map_or(url, |exchange| exchange.url.as_str()).to_owned()),

@@ -54,7 +54,8 @@ struct LinksPageLine {
 pub(super) async fn run(args: LinksArgs) -> CliResult {
     let LinksArgs { input, url } = args;
     let url = page_url(&url)?;
-    let (robot, is_json) = (input.robot(), input.json);
+    let robot = input.robot();
+    let is_json = input.json;
     let same = |address: &str| Ok(address.to_owned());
     let print = |loaded: Result<Input, Unread>, lines: &mut Lines| match loaded
         .and_then(|input| input.into_page())

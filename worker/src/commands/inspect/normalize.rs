@@ -31,7 +31,8 @@ struct KeyLine {
 }
 
 pub(super) fn print(args: &NormalizeArgs, lines: &mut Lines) -> io::Result<()> {
-    let (parameters, suffixes) = (ParameterList::default(), SuffixList::default());
+    let parameters = ParameterList::default();
+    let suffixes = SuffixList::default();
     for input in &args.urls {
         let line = line(input, &parameters, &suffixes);
         match &line.error {

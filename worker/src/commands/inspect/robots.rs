@@ -57,7 +57,8 @@ pub(super) async fn run(args: RobotsArgs) -> CliResult {
         .into_iter()
         .map(|url| path_of(&url).map(|path| (url, path)))
         .collect::<Result<_, _>>()?;
-    let (robot, is_json) = (input.robot(), input.json);
+    let robot = input.robot();
+    let is_json = input.json;
     let print = |loaded: Result<Input, Unread>, lines: &mut Lines| match loaded {
         Ok(input) if is_json => lines.print(&line(&input, &robot, &paths)),
         Ok(input) => show(&line(&input, &robot, &paths), &input, lines),

@@ -66,9 +66,10 @@ fn show(input: &Input, is_json: bool, lines: &mut Lines) -> io::Result<()> {
     let Sitemap { format, pages, alternates, sitemaps, left_out, is_cut } = &sitemap;
     for (kind, urls) in [("page", pages), ("alternate", alternates), ("sitemap", sitemaps)] {
         for url in urls {
-            match is_json {
-                true => lines.print(&ListedLine { kind, url, error: None })?,
-                false => writeln!(lines.out, "{kind}\t{url}")?,
+            if is_json {
+                lines.print(&ListedLine { kind, url, error: None })?
+            } else {
+                writeln!(lines.out, "{kind}\t{url}")?
             }
         }
     }

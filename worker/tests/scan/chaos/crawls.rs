@@ -41,7 +41,8 @@ fn crawl_with_faults(test: &ChaosTest, internet: &Internet, delay: &str, has_net
     let mut environment = ChaosEnvironment::new(internet, &test.settings, has_network);
     environment.psql(ADDS_UP);
     let expected = expected(internet);
-    let (began, mut crawls) = (Instant::now(), 0);
+    let began = Instant::now();
+    let mut crawls = 0;
     while crawls == 0 || environment.fault_counts.values().sum::<usize>() < test.faults {
         internet.running.log_accesses(&AccessLogTarget::Memory(MAX_LINES)).unwrap();
         let id = environment.start_crawl(internet, delay);
@@ -123,7 +124,8 @@ fn two_crawls_whose_workers_are_killed_every_five_seconds_ask_no_host_early() {
         environment.start_crawl(&internet, "250ms");
     }
     let until = Instant::now() + Duration::from_secs(number("POLITE_SECONDS", 180));
-    let (mut kills, mut next) = (0, Instant::now() + Duration::from_secs(20));
+    let mut kills = 0;
+    let mut next = Instant::now() + Duration::from_secs(20);
     environment.run_until(|_| Instant::now() > next);
     while Instant::now() < until {
         let worker = environment.random.below(environment.workers.len());

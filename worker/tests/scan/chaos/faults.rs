@@ -100,7 +100,8 @@ impl Fault {
     }
 
     pub(crate) fn begin(self, environment: &mut ChaosEnvironment, worker_index: usize) -> Duration {
-        let (lease, few_files) = (environment.lease, environment.few_files);
+        let lease = environment.lease;
+        let few_files = environment.few_files;
         let lasts = environment.random.between(1_000, 3_000);
         let Some(worker) = environment.workers.get_mut(worker_index) else { return Duration::ZERO };
         match self {

@@ -115,7 +115,8 @@ impl Column {
             }
             self.open_values(inflater)?;
         }
-        let (name, row) = (self.reading.name, row - self.first_row);
+        let name = self.reading.name;
+        let row = row - self.first_row;
         let value = self.page.get(row, &self.dictionary).map_err(|what| corrupt(name, &what))?;
         Ok(value.map(<[u8]>::is_empty))
     }
@@ -172,12 +173,14 @@ impl Column {
         let reading = self.reading;
         let wrong = |what: String| corrupt(reading.name, &what);
         if let Some(dictionary) = self.chunk.dictionary.take() {
-            let (width, wanted) = (reading.width, reading.wanted);
+            let width = reading.width;
+            let wanted = reading.wanted;
             let opened = Dictionary::open(&dictionary, width, self.codec, inflater, wanted);
             self.dictionary = opened.map_err(wrong)?;
         }
         if let Some(page) = self.chunk.pages.front() {
-            let (width, is_optional) = (reading.width, reading.is_optional);
+            let width = reading.width;
+            let is_optional = reading.is_optional;
             self.page.open(page, width, is_optional, self.codec, inflater).map_err(wrong)?;
             self.state = PageState::Whole;
         }

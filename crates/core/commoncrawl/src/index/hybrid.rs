@@ -254,7 +254,8 @@ mod tests {
             let expected: Vec<u64> =
                 (0..).zip(&values).filter(|(_, value)| **value == wanted).map(|(i, _)| i).collect();
             let mut hybrid = Hybrid::new(width as u8, 0);
-            let (mut found, mut at) = (Vec::new(), 0);
+            let mut found = Vec::new();
+            let mut at = 0;
             let count = values.len() as u64;
             while let Some(before) = hybrid.find(&bytes, wanted, count - at).unwrap() {
                 found.push(at + before);

@@ -92,7 +92,8 @@ fn values<T: DataType>(
     let column = column_of(T::get_physical_type())?;
     let mut reader = ColumnReaderImpl::<T>::new(column, Box::new(OnePage(Some(page))));
     let batch = (MAX_PAGE_BYTES / bytes.max(1)).clamp(1, MAX_BATCH);
-    let (mut plain, mut read) = (Vec::new(), 0);
+    let mut plain = Vec::new();
+    let mut read = 0;
     let mut values = Vec::with_capacity(batch);
     while read < count as usize {
         values.clear();

@@ -152,7 +152,8 @@ fn of_written(url: &str, status: u16, mime: &str, written: &Written) -> OwnCaptu
 fn archive() -> (Vec<u8>, Vec<OwnCapture>) {
     let info = ArchiveInfo { file_name: "a.warc.gz", date_micros: DATE, fields: &[] };
     let mut writer = ArchiveWriter::new(Vec::new(), &info).unwrap();
-    let (request_head, facts) = (&b"GET / HTTP/1.1\r\n\r\n"[..], FetchFacts::default());
+    let request_head = &b"GET / HTTP/1.1\r\n\r\n"[..];
+    let facts = FetchFacts::default();
     let head = |status, mime: &str| {
         let mime = format!("{mime}; charset=utf-8");
         http_head(status, "", [(&b"Content-Type"[..], mime.as_bytes())], 3)

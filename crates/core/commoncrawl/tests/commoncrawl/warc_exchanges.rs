@@ -19,7 +19,8 @@ fn writer() -> ArchiveWriter<Vec<u8>> {
 }
 
 fn response<'a>(target_uri: &'a str, http_head: &'a [u8], body: &'a [u8]) -> Response<'a> {
-    let (date_micros, ip_address) = (DATE, "192.0.2.1".parse().ok());
+    let date_micros = DATE;
+    let ip_address = "192.0.2.1".parse().ok();
     Response { target_uri, date_micros, ip_address, http_head, body, truncated: None }
 }
 

@@ -110,7 +110,8 @@ fn crawl_archive() -> Vec<u8> {
         language: Some("eng"),
     };
     let response = |target_uri, truncated| {
-        let (date_micros, ip_address) = (DATE, "192.0.2.1".parse().ok());
+        let date_micros = DATE;
+        let ip_address = "192.0.2.1".parse().ok();
         let http_head = &ok[..];
         Response { target_uri, date_micros, ip_address, http_head, body, truncated }
     };

@@ -114,7 +114,8 @@ mod tests {
         let mut chunk = open(ChunkKind::Delta);
         chunk.extend_from_slice(b"fields");
         let chunk = close(chunk);
-        let (kind, bytes) = (ChunkKind::Delta, b"fields".as_slice());
+        let kind = ChunkKind::Delta;
+        let bytes = b"fields".as_slice();
         assert_eq!(fields_of(&chunk), Ok(ChunkFields { kind, is_first_version: false, bytes }));
         for at in 0..chunk.len() {
             let mut damaged = chunk.clone();

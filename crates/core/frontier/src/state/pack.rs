@@ -132,7 +132,8 @@ impl HostState {
             ChunkKind::Snapshot => (self.pending.len(), self.pending_bytes),
             _ => (self.changed.len(), 0),
         };
-        let (mut text, mut entries) = (String::with_capacity(bytes), Vec::with_capacity(urls));
+        let mut text = String::with_capacity(bytes);
+        let mut entries = Vec::with_capacity(urls);
         let mut add = |pending: &Pending| {
             text.push_str(&pending.url);
             let Pending { attributes, retries, not_before_s, .. } = *pending;

@@ -351,7 +351,8 @@ mod tests {
     #[test]
     fn only_redirects_within_the_host_pass_a_used_up_budget() {
         let rules = Rules { site_budget: SiteBudget(1), ..Rules::default() };
-        let (mut state, mut site) = (HostState::new("a.example"), SiteUsage::default());
+        let mut state = HostState::new("a.example");
+        let mut site = SiteUsage::default();
         let wall = "http://a.example/wall";
         assert_eq!(state.merge_link(link(wall), &rules, &mut site), MergeOutcome::New);
         for from in ["http://short.example/1", "http://a.example.net/", "http://www.a.example/"] {

@@ -202,8 +202,8 @@ fn pending_urls_can_be_left() {
 #[test]
 fn budgets_of_site_and_shape_are_never_exceeded() {
     let rules = Rules { site_budget: SiteBudget(300), ..Rules::default() };
-    let (mut state, mut site) =
-        (HostState::new(HOST), SiteUsage { pages: 100, hosts: 1, largest: 0 });
+    let mut state = HostState::new(HOST);
+    let mut site = SiteUsage { pages: 100, hosts: 1, largest: 0 };
     let calendar = (0..1_000).map(|day| link(&format!("day/{day}")));
     let merged = state.merge(calendar, &rules, &mut site);
     assert_eq!((merged.new, merged.rejected.of(RejectReason::TrapShape)), (150, 850));
@@ -412,7 +412,8 @@ proptest! {
 fn sitemaps_of_a_host_are_bounded_across_holders_and_are_not_pages() {
     let rules = Rules { site_budget: SiteBudget(1), ..Rules::default() };
     let sitemap = |n| link_with(&format!("map{n}.xml"), 0, 0, LinkFlags::SITEMAP);
-    let (mut state, mut site) = (HostState::new(HOST), SiteUsage::default());
+    let mut state = HostState::new(HOST);
+    let mut site = SiteUsage::default();
     let first = state.merge((0..40).map(sitemap), &rules, &mut site);
     let chunk = state.pack(never_paused).unwrap().bytes;
     let mut state = unpacked(&[chunk]).unwrap().state;
@@ -427,7 +428,8 @@ fn sitemaps_of_a_host_are_bounded_across_holders_and_are_not_pages() {
 #[test]
 fn pages_become_sitemaps_only_up_to_the_limit_of_their_host() {
     for kind in [LinkFlags::default(), LinkFlags::REQUISITE] {
-        let (mut state, mut site) = (HostState::new(HOST), SiteUsage::default());
+        let mut state = HostState::new(HOST);
+        let mut site = SiteUsage::default();
         let rules = Rules { site_budget: SiteBudget(200), ..Rules::default() };
         let links = |flags| (0..100).map(move |n| link_with(&format!("{n}/map.xml"), 1, 0, flags));
         state.merge(links(kind), &Rules::default(), &mut site);
@@ -445,7 +447,8 @@ fn pages_become_sitemaps_only_up_to_the_limit_of_their_host() {
 #[test]
 fn a_page_listed_as_a_sitemap_becomes_one_unless_it_is_a_seed_or_in_flight() {
     let merged = |first: LinkFlags, then: LinkFlags, is_in_flight: bool| {
-        let (mut state, mut site) = (HostState::new(HOST), SiteUsage::default());
+        let mut state = HostState::new(HOST);
+        let mut site = SiteUsage::default();
         state.merge([link_with("map.xml", 1, 0, first)], &Rules::default(), &mut site);
         let in_flight = is_in_flight.then(|| state.next(0, never_paused).unwrap());
         state.merge([link_with("map.xml", 1, 0, then)], &Rules::default(), &mut site);

@@ -91,7 +91,8 @@ impl ToSrgb {
 
     pub(crate) fn apply(&self, rgba: &mut [u8]) {
         // Neighbouring pixels are often equal, so reuse the last result.
-        let (mut last, mut result) = ([0; 3], self.converted([0; 3]));
+        let mut last = [0; 3];
+        let mut result = self.converted([0; 3]);
         for pixel in rgba.as_chunks_mut::<4>().0 {
             let [red, green, blue, _] = *pixel;
             if last != [red, green, blue] {

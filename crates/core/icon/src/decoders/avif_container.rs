@@ -353,7 +353,8 @@ impl Properties {
             }
             b"colr" if body.array()? == *b"nclx" => {
                 let (primaries, transfer) = (body.u16()?, body.u16()?);
-                let (matrix, full_range) = (body.u16()?, body.u8()? & 0x80 != 0);
+                let matrix = body.u16()?;
+                let full_range = body.u8()? & 0x80 != 0;
                 self.colour = Some(Colour { primaries, transfer, matrix, full_range });
             }
             b"colr" => self.has_profile = true,

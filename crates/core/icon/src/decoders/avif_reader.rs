@@ -45,7 +45,8 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn next_box(&mut self) -> Option<(Name, &'a [u8])> {
         let mut reader = *self;
-        let (size, name) = (reader.u32()?, reader.array()?);
+        let size = reader.u32()?;
+        let name = reader.array()?;
         let length = match size {
             0 => reader.0.len(),
             1 => usize::try_from(reader.sized(8)?.checked_sub(16)?).ok()?,

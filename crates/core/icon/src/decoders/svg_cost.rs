@@ -182,7 +182,8 @@ impl<'a, 'input> CostCounter<'a, 'input> {
             let all = || node.descendants();
             let characters: usize =
                 all().filter(Node::is_text).filter_map(|it| it.text()).map(str::len).sum();
-            let (characters, parts) = (characters as u64, all().filter(Node::is_element).count());
+            let characters = characters as u64;
+            let parts = all().filter(Node::is_element).count();
             work += characters * (CHARACTER_WORK + parts as u64 * SHAPED_CHARACTER_WORK);
             inheriting.curves += characters as f64 * CHARACTER_CURVES;
         }

@@ -247,9 +247,10 @@ impl Cascade<'_, '_, '_, '_> {
             self.work.spend(blocks[rule.block].len() as f64 * APPLIED_WORK)?;
             for declaration in &blocks[rule.block] {
                 // For important declarations, layers have the reverse order.
-                let (early, late) = match declaration.important {
-                    true => (Reverse(rule.layer), 0),
-                    false => (Reverse(0), rule.layer),
+                let (early, late) = if declaration.important {
+                    (Reverse(rule.layer), 0)
+                } else {
+                    (Reverse(0), rule.layer)
                 };
                 let specificity = rule.selector.specificity();
                 let rank = (declaration.important, false, early, late, specificity, all.len());

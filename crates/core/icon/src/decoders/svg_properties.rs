@@ -300,9 +300,12 @@ fn known<'a>(property: &Property, value: &'a str, is_css: bool) -> Option<Cow<'a
         Kind::Words(words) => {
             words.iter().find(|word| word.eq_ignore_ascii_case(value)).map(|word| (*word).into())
         }
-        Kind::Word => is_word(value).then(|| match value.bytes().any(|c| c.is_ascii_uppercase()) {
-            true => value.to_ascii_lowercase().into(),
-            false => value.into(),
+        Kind::Word => is_word(value).then(|| {
+            if value.bytes().any(|c| c.is_ascii_uppercase()) {
+                value.to_ascii_lowercase().into()
+            } else {
+                value.into()
+            }
         }),
         Kind::Text => Some(value.into()),
         Kind::Background => background(value).map(|_| value.into()),

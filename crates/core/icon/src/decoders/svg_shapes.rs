@@ -63,7 +63,8 @@ pub(crate) fn shape(value: &str, reference: ReferenceBox) -> Option<Shape> {
             }
         };
         return nested(&mut input, |input| {
-            let (mut data, mut is_even_odd) = (String::new(), false);
+            let mut data = String::new();
+            let mut is_even_odd = false;
             match name.as_str() {
                 "inset" | "rect" | "xywh" => data = rectangle(&name, input, reference)?,
                 "circle" | "ellipse" => data = ellipse(name == "circle", input, reference)?,

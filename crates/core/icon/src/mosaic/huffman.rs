@@ -100,7 +100,8 @@ pub(super) struct Codes([(u16, u8); SYMBOLS]);
 impl Codes {
     pub(super) fn of(table: &Table) -> Self {
         let mut codes = [(0, 0); SYMBOLS];
-        let (mut code, mut symbols) = (0u32, table.symbols.iter());
+        let mut code = 0u32;
+        let mut symbols = table.symbols.iter();
         for (length, &count) in (1..).zip(&table.lengths) {
             for &symbol in symbols.by_ref().take(usize::from(count)) {
                 codes[usize::from(symbol)] = (code as u16, length);

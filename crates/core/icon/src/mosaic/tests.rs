@@ -16,7 +16,8 @@ fn picture(across: usize, down: usize, seed: u32) -> Vec<u8> {
     let (width, height) = (across * SIDE, down * SIDE);
     let mut rgb = vec![0; width * height * 3];
     for block in 0..across * down {
-        let (style, colour) = (noise() % 3, noise().to_be_bytes());
+        let style = noise() % 3;
+        let colour = noise().to_be_bytes();
         for i in 0..64 {
             let (x, y) = (block % across * SIDE + i % SIDE, block / across * SIDE + i / SIDE);
             let at = (y * width + x) * 3;

@@ -50,9 +50,10 @@ fn forward_line(block: &mut Block<i64>, start: usize, step: usize, is_first_pass
     let at = |i: usize| start + i * step;
     let d: [i64; SIDE] = std::array::from_fn(|i| block[at(i)]);
     let (sum, difference) = (|i: usize| d[i] + d[7 - i], |i: usize| d[i] - d[7 - i]);
-    let (even, other) = match is_first_pass {
-        true => (None, CONST_BITS - PASS_BITS),
-        false => (Some(PASS_BITS), CONST_BITS + PASS_BITS),
+    let (even, other) = if is_first_pass {
+        (None, CONST_BITS - PASS_BITS)
+    } else {
+        (Some(PASS_BITS), CONST_BITS + PASS_BITS)
     };
     let scaled = |value: i64| even.map_or(value << PASS_BITS, |bits| descale(value, bits));
     let (outer, inner) = (sum(0) + sum(3), sum(1) + sum(2));

@@ -16,7 +16,8 @@ pub(super) fn unfiltered(packed: &PackedPixels) -> Vec<u8> {
 /// Gives each row the filter with the lowest sum of its bytes' absolute values (PNG 12.7). Returns
 /// the rows, each preceded by its filter byte, and the total of their sums.
 pub(super) fn least_sums(packed: &PackedPixels) -> (Vec<u8>, u32) {
-    let (step, stride) = (packed.pixel_bytes, packed.row_bytes.max(1));
+    let step = packed.pixel_bytes;
+    let stride = packed.row_bytes.max(1);
     let rows = packed.rows.chunks_exact(stride);
     let mut raw = Vec::with_capacity(packed.rows.len() + rows.len());
     let mut total = 0;

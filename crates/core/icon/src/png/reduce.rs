@@ -100,7 +100,8 @@ fn indexed(pixels: &Pixels, census: &Census) -> PackedPixels {
         *next = next.wrapping_add(1);
     }
     let samples = census.of_pixel.iter().map(|&index| entry_of[index as usize]).collect();
-    let (width, depth) = (pixels.width() as usize, depth_for(census.colours.len()));
+    let width = pixels.width() as usize;
+    let depth = depth_for(census.colours.len());
     let mut packed = PackedPixels::of_bits(width, INDEXED, depth, samples);
     packed.transparency = see_through.map(|colour| colour[3]).collect();
     packed.palette = entries.flat_map(|&[red, green, blue, _]| [red, green, blue]).collect();

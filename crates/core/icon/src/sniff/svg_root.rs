@@ -203,7 +203,8 @@ impl<'a> Scanner<'a> {
         if local != "svg" {
             return None;
         }
-        let (mut root, mut in_namespace) = (SvgRoot::default(), false);
+        let mut root = SvgRoot::default();
+        let mut in_namespace = false;
         loop {
             self.skip_space();
             if self.eat(">") || self.eat("/>") {

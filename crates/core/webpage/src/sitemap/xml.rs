@@ -73,7 +73,8 @@ pub(super) fn read(input: &mut SitemapInput<'_>, reading: &mut Reading) {
     config.check_end_names = false;
     config.allow_unmatched_ends = true;
     config.allow_dangling_amp = true;
-    let (mut open, mut text) = (Vec::new(), UrlText::default());
+    let mut open = Vec::new();
+    let mut text = UrlText::default();
     let mut buffer = Vec::new();
     loop {
         buffer.clear();

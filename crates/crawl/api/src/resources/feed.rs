@@ -98,7 +98,8 @@ pub(crate) async fn feed(
         None => (DEFAULT_FETCHES, MAX_FETCHES),
     };
     let limit = parameters.limit("limit", default, most)?;
-    let (wait, filter) = (parameters.wait()?, filter(&parameters)?);
+    let wait = parameters.wait()?;
+    let filter = filter(&parameters)?;
     if parameters.text("newest").is_some() {
         if let Some(other) =
             PARAMETERS.into_iter().find(|name| *name != "newest" && parameters.text(name).is_some())

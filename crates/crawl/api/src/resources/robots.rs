@@ -127,7 +127,8 @@ impl RobotsSubmission {
         rules.as_deref().map(check_rules).transpose()?;
         delay_ms.map(check_delay).transpose()?;
         let site = site.map(|site| site_of(&site, &service.parameters)).transpose()?;
-        let (id, owner) = (Uuid::now_v7(), format!("key:{}", caller.key));
+        let id = Uuid::now_v7();
+        let owner = format!("key:{}", caller.key);
         Ok(RobotsOverrideRow { id, owner, site, user_agent, rules, delay_ms })
     }
 }

@@ -259,7 +259,8 @@ pub(crate) async fn find(
     uri: Uri,
 ) -> Result<Response, Problem> {
     let parameters = Parameters::parse(&uri, &["wait", "include"])?;
-    let (wait, include) = (parameters.wait()?, include_of(&parameters)?);
+    let wait = parameters.wait()?;
+    let include = include_of(&parameters)?;
     let id = known(&service, &caller, parse_url_id(&id, &caller.secret_sha256)).await?;
     let mut found: ApiFetch = service.coordinator.api_fetch(&caller, id).await?;
     if !is_settled(&found)

@@ -111,7 +111,9 @@ fn a_crawls_cursor_round_trips_and_has_a_maximum_length() {
 
 #[test]
 fn a_search_cursor_is_valid_only_for_its_crawl_and_query() {
-    let (key, one, other) = ([7; 32], Uuid::from_u128(1), Uuid::from_u128(2));
+    let key = [7; 32];
+    let one = Uuid::from_u128(1);
+    let other = Uuid::from_u128(2);
     let due = DateTime::from_timestamp_micros(1_769_860_800_123_456).unwrap();
     let cursor = host_cursor(&key, one, (due, u64::MAX));
     assert_eq!(host_place(&key, one, &cursor).unwrap(), (due, u64::MAX));

@@ -312,7 +312,8 @@ async fn a_capture_is_read_from_the_store_of_its_slot() {
     let archive = Archive::new().await;
     let page = Archived::page("https://a.test/", b"here");
     archive.keep(&page);
-    let (folder, crawl) = (archive.folder.path().display(), &archive.crawl);
+    let folder = archive.folder.path().display();
+    let crawl = &archive.crawl;
     let settings = format!(
         "{{\"stores\": [{{\"first\": 0, \"last\": 7, \"store\": \"file://{folder}\"}},
                         {{\"first\": 8, \"last\": 255, \"store\": \"file:///no/such\"}}]}}"

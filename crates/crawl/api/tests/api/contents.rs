@@ -14,7 +14,9 @@ impl Archive {
 
     /// Reads all fetches in the feed. Returns them with the number of pages.
     async fn all(&self, query: &str) -> (Vec<Value>, usize) {
-        let (mut found, mut after, mut pages) = (Vec::new(), String::new(), 0);
+        let mut found = Vec::new();
+        let mut after = String::new();
+        let mut pages = 0;
         loop {
             let page = self.world.get(&self.key, &self.feed(&format!("{query}{after}"))).await;
             assert!(page.bytes.len() < 24 << 20, "{}", page.bytes.len());
@@ -219,7 +221,8 @@ async fn a_feed_with_long_pages_is_split_and_has_each_page_once() {
         archive.keep(&Archived::page(&url, body.as_bytes()));
     };
     (0..14).for_each(keep);
-    let (mut fetches, mut after) = (Vec::new(), String::new());
+    let mut fetches = Vec::new();
+    let mut after = String::new();
     loop {
         let path = archive.feed(&format!("include=html,markdown{after}"));
         let page = archive.world.get(&archive.key, &path).await;

@@ -84,7 +84,8 @@ async fn a_key_sees_its_own_crawls_page_by_page_and_no_others() {
         expected.insert(0, world.crawl(&key).await);
         world.crawl(&other).await;
     }
-    let (mut found, mut path) = (Vec::new(), "/v1/crawls?limit=2".to_owned());
+    let mut found = Vec::new();
+    let mut path = "/v1/crawls?limit=2".to_owned();
     loop {
         let page = world.get(&key, &path).await.expect(200);
         let ids = page["crawls"].as_array().unwrap().iter();
@@ -128,13 +129,11 @@ async fn resources_of_another_key_are_not_found() {
         assert_eq!(problem.get("errors"), None, "{path}");
     }
     for verb in ["pause", "resume", "cancel", "urls"] {
-        let (path, body) = (
-            format!("/v1/crawls/{id}/{verb}"),
-            match verb {
-                "urls" => json!({ "urls": ["a.test"] }),
-                _ => json!({}),
-            },
-        );
+        let path = format!("/v1/crawls/{id}/{verb}");
+        let body = match verb {
+            "urls" => json!({ "urls": ["a.test"] }),
+            _ => json!({}),
+        };
         world.post(&other, &path, &body).await.expect_problem(404, "not_found");
     }
     let into_it = json!({ "urls": ["a.test"], "crawl": id });

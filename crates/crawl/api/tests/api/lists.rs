@@ -11,7 +11,8 @@ async fn walk(
     (path, field): (&str, &str),
     mut add: impl AsyncFnMut(usize),
 ) -> Vec<Value> {
-    let (mut found, mut after) = (Vec::new(), String::new());
+    let mut found = Vec::new();
+    let mut after = String::new();
     for number in 0.. {
         let page = world.get(key, &format!("{path}?limit=2{after}")).await.expect(200);
         let items = page[field].as_array().unwrap();

@@ -35,7 +35,8 @@ fn fail_for_a_day(origins: &mut HostOrigins, url: &str, outcome: Outcome, mut no
 
 #[test]
 fn the_maximum_crawl_delay_of_a_hosts_origins_applies() {
-    let (mut origins, now) = (HostOrigins::default(), Utc::now());
+    let mut origins = HostOrigins::default();
+    let now = Utc::now();
     let mut delay = |url, body: &str| robots(&mut origins, url, Outcome::Ok, body, now);
     let slow = "User-agent: *\nCrawl-delay: 20";
     assert_eq!(delay("https://a.com", slow), Some(Duration::from_secs(20)));
@@ -45,7 +46,8 @@ fn the_maximum_crawl_delay_of_a_hosts_origins_applies() {
 
 #[test]
 fn an_unreachable_origin_pauses_alone_and_is_retried() {
-    let (mut origins, now) = (HostOrigins::default(), Utc::now());
+    let mut origins = HostOrigins::default();
+    let now = Utc::now();
     let (dead, good) = (origin("http://a.com:8000"), origin("http://a.com"));
     robots(&mut origins, "http://a.com:8000", Outcome::ConnectRefused, "", now);
     robots(&mut origins, "http://a.com", Outcome::Ok, "", now);
@@ -63,7 +65,8 @@ fn an_unreachable_origin_pauses_alone_and_is_retried() {
 
 #[test]
 fn urls_of_an_origin_are_given_up_after_the_patience_of_their_crawl() {
-    let (mut origins, now) = (HostOrigins::default(), Utc::now());
+    let mut origins = HostOrigins::default();
+    let now = Utc::now();
     let one = origin("http://a.com");
     robots(&mut origins, "http://a.com", Outcome::ConnectRefused, "", now);
     let minute = Patience { lasts: Duration::from_secs(60), since: now };
@@ -126,7 +129,9 @@ fn a_host_is_dead_only_if_all_its_origins_are() {
 
 #[test]
 fn robots_txt_is_stored_once_its_record_is_uploaded() {
-    let (now, one, other) = (Utc::now(), "http://a.test", "https://a.test:8443");
+    let now = Utc::now();
+    let one = "http://a.test";
+    let other = "https://a.test:8443";
     let mut origins = HostOrigins::default();
     let responded = |origins: &mut HostOrigins, url| {
         robots(origins, url, Outcome::Ok, "Disallow: /", now);
@@ -166,7 +171,8 @@ fn robots_txt_is_stored_once_its_record_is_uploaded() {
 
 #[test]
 fn the_next_holder_restores_the_pauses() {
-    let (mut origins, now) = (HostOrigins::default(), Utc::now());
+    let mut origins = HostOrigins::default();
+    let now = Utc::now();
     assert_eq!(origins.pauses("a.com"), None);
     robots(&mut origins, "http://a.com:8080", Outcome::ConnectRefused, "", now);
     let pauses = origins.pauses("a.com").unwrap();
@@ -192,7 +198,8 @@ fn the_next_holder_restores_the_pauses() {
 
 #[test]
 fn many_dead_origins_do_not_displace_the_pauses_of_others() {
-    let (mut origins, now) = (HostOrigins::default(), Utc::now());
+    let mut origins = HostOrigins::default();
+    let now = Utc::now();
     for port in 1..200 {
         let failure = PageFailure {
             outcome: Outcome::ConnectRefused,

@@ -161,7 +161,8 @@ proptest! {
             }
         }
         let mut known = HostOrigins::default();
-        let (origin, pause) = (Origin::of("https://example.com").unwrap(), Duration::ZERO);
+        let origin = Origin::of("https://example.com").unwrap();
+        let pause = Duration::ZERO;
         let response = (Outcome::Ok, robots.as_bytes());
         known.robots_responded(origin, response, (ROBOT, pause), Utc::now());
         let least = Duration::from_millis(delay_ms.unwrap_or_default().unsigned_abs().into());

@@ -92,7 +92,9 @@ impl Scheduler {
     /// origin's robots.txt record is not uploaded.
     pub(super) fn record_fetches(&mut self, fetches: Vec<UnrecordedFetch>) {
         let Some(first) = fetches.first() else { return };
-        let (fence, crawl, host_hash) = (first.fence, first.row.crawl, first.row.host_hash);
+        let fence = first.fence;
+        let crawl = first.row.crawl;
+        let host_hash = first.row.host_hash;
         let host = self.state.hosts.get(&host_hash);
         let has_unuploaded_record =
             |origin| host.is_some_and(|host| host.origins.has_unuploaded_record(crawl, origin));
@@ -141,7 +143,8 @@ impl Scheduler {
         if !self.holds(fence) {
             return;
         }
-        let (crawl, hash) = (row.crawl, UrlHash(row.url_hash));
+        let crawl = row.crawl;
+        let hash = UrlHash(row.url_hash);
         let context = Arc::clone(&self.context);
         row.via = row.via.map(|via| {
             let is_finished = |hash| {
@@ -149,7 +152,8 @@ impl Scheduler {
             };
             named_via(via, row.host_hash, &context.parameters, is_finished)
         });
-        let (host_hash, superseded) = (row.host_hash, self.superseded_by(&row));
+        let host_hash = row.host_hash;
+        let superseded = self.superseded_by(&row);
         let effect = self.finish_in_state(crawl, host_hash, hash, (final_state, &row.outcome));
         let held_slots = self.state.slots.len();
         let Some(slot) = self.state.slots.get_mut(&fence.slot) else { return };
@@ -262,7 +266,8 @@ impl Scheduler {
     }
 
     pub(super) fn forget_fetch(&mut self, fetch: &UnrecordedFetch) {
-        let (crawl, hash) = (fetch.row.crawl, UrlHash(fetch.row.url_hash));
+        let crawl = fetch.row.crawl;
+        let hash = UrlHash(fetch.row.url_hash);
         self.state_of(crawl, fetch.row.host_hash, |state| state.put_back(hash));
         if fetch.is_limited_page
             && let Some(slot) = self.state.slots.get_mut(&fetch.fence.slot)
@@ -301,7 +306,8 @@ impl Scheduler {
             .map(|slot| slot.lease.fence)
             .collect();
         let until = end_of_slice();
-        let (mut sent, due) = (0, fences.len());
+        let mut sent = 0;
+        let due = fences.len();
         for fence in fences {
             self.checkpoint(fence);
             sent += 1;
@@ -441,7 +447,8 @@ async fn packed(
         let mut sizes = Vec::with_capacity(changes.len());
         for (crawl, host_hash, changes) in changes {
             let packed = changes.pack();
-            let (kind, bytes) = (packed.kind, packed.bytes.len());
+            let kind = packed.kind;
+            let bytes = packed.bytes.len();
             sizes.push(ChunkSize { crawl, host_hash, kind, bytes });
             checkpoint.chunks.push(chunk_row(crawl, host_hash, packed));
         }

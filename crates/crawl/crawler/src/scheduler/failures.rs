@@ -35,8 +35,8 @@ impl Scheduler {
         fetched: &PageFetchResult,
     ) {
         let delay = self.delay_of(host_hash, crawl);
-        let (robot, first_pause) =
-            (self.context.fetcher.robot().product(), self.settings.origin_pause);
+        let robot = self.context.fetcher.robot().product();
+        let first_pause = self.settings.origin_pause;
         let Some(host) = self.state.hosts.get_mut(&host_hash) else { return };
         let response = (fetched.outcome, &fetched.body[..]);
         let now = Utc::now();
@@ -80,7 +80,8 @@ impl Scheduler {
             host.origins.page_responded(origin, is_page.then_some(pending.url.as_str()));
         }
         self.note_pauses(host_hash);
-        let (hash, number) = (pending.hash, crawl.number);
+        let hash = pending.hash;
+        let number = crawl.number;
         let is_again = match blame {
             None => return false,
             Some(Blame::Origin) => {

@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn hosts_come_due_in_the_order_of_their_times() {
-        let (mut due, now) = (HostQueue::default(), Instant::now());
+        let mut due = HostQueue::default();
+        let now = Instant::now();
         let at = |s| now + std::time::Duration::from_secs(s);
         due.push(false, at(2), 2);
         due.push(false, at(1), 1);

@@ -80,7 +80,8 @@ async fn a_partial_body_is_stored_marked_and_parsed() {
     let (mut captured, mut failed) = (0, 0);
     for body in BrokenBody::ALL {
         for size in BrokenBody::SIZES {
-            let (target, name) = (body.target(size), format!("{} {size}", body.as_str()));
+            let target = body.target(size);
+            let name = format!("{} {size}", body.as_str());
             let found = recorded.get(&target).unwrap_or_else(|| panic!("{target}"));
             let record = found.record();
             let (head, kept) = stored(&record);

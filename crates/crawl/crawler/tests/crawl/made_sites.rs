@@ -246,7 +246,8 @@ fn clock(path: &str) -> Option<String> {
 fn days(path: &str) -> Option<String> {
     let day = if path == "/trap/" { 1 } else { number(path, "/trap/day?n=")? };
     let week = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-    let (name, month) = (week[(day % 7) as usize], MONTHS[(day / 30 % 12) as usize]);
+    let name = week[(day % 7) as usize];
+    let month = MONTHS[(day / 30 % 12) as usize];
     let text = format!("<p>There is nothing on {name}, {} {month}.</p>", day % 30 + 1);
     let links: Vec<String> = (1..8).map(|n| format!("/trap/day?n={}", day + n)).collect();
     Some(page("Day", &text, &links))

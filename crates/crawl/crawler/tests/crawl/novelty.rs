@@ -112,7 +112,9 @@ impl Crawl {
     }
 
     fn run(mut self, site: &MadeSite) -> Crawled {
-        let (mut flight, mut finished, mut packs) = (Vec::new(), 0, 0);
+        let mut flight = Vec::new();
+        let mut finished = 0;
+        let mut packs = 0;
         let mut fetched: HashMap<String, bool> = HashMap::new();
         loop {
             match self.state.next(0, never_paused) {

@@ -17,7 +17,8 @@ fn key(url: &str) -> String {
 }
 
 async fn fetches(world: &World, id: Uuid) -> BTreeMap<String, CrawlFetch> {
-    let (mut found, mut next) = (BTreeMap::new(), Some(FetchPosition::default()));
+    let mut found = BTreeMap::new();
+    let mut next = Some(FetchPosition::default());
     while let Some(after) = next {
         let all = FetchFilter::default();
         let page = world.owner.crawl_fetches(id, after, 1_000, &all).await.unwrap();

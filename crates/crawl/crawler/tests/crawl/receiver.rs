@@ -63,7 +63,8 @@ impl Receiver {
     ) -> Self {
         let listener = TcpListener::bind(address.parse::<SocketAddr>().unwrap()).await.unwrap();
         let received: Arc<Mutex<Vec<Received>>> = Arc::default();
-        let (respond, log) = (Arc::new(respond), Arc::clone(&received));
+        let respond = Arc::new(respond);
+        let log = Arc::clone(&received);
         let task = tokio::spawn(async move {
             loop {
                 let Ok((stream, _)) = listener.accept().await else { continue };
@@ -100,7 +101,9 @@ async fn serve(
     log: &Mutex<Vec<Received>>,
 ) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
-    let (mut first, mut fields, mut line) = (String::new(), HashMap::new(), String::new());
+    let mut first = String::new();
+    let mut fields = HashMap::new();
+    let mut line = String::new();
     while stream.read_line(&mut line).await? > 0 && line != "\r\n" {
         match line.trim_end().split_once(": ") {
             Some((name, value)) if !first.is_empty() => {

@@ -46,7 +46,8 @@ impl Server {
     ) -> Self {
         let listener = TcpListener::bind(address.parse::<SocketAddr>().unwrap()).await.unwrap();
         let requests: Arc<Mutex<Vec<String>>> = Arc::default();
-        let (act, log) = (Arc::new(act), Arc::clone(&requests));
+        let act = Arc::new(act);
+        let log = Arc::clone(&requests);
         let task = tokio::spawn(async move {
             loop {
                 let Ok((stream, _)) = listener.accept().await else { continue };

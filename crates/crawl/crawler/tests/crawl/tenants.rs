@@ -214,8 +214,8 @@ async fn names_that_are_asked_for_again() {
         for worker in others {
             worker.finish().await;
         }
-        let (questions, requests) =
-            (world.running.counts().dns_questions, world.running.access_lines().len());
+        let questions = world.running.counts().dns_questions;
+        let requests = world.running.access_lines().len();
         println!("{workers} workers: {questions} questions, 300 hosts, {requests} requests");
     }
 }

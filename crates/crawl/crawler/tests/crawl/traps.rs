@@ -93,10 +93,12 @@ async fn a_host_with_any_trap_costs_at_most_about_two_requests_per_page() {
             (site.requests + site.of_farm) as f64 / PAGES as f64,
         );
         let in_all = (site.requests + site.of_farm) as f64 / PAGES as f64;
-        let is_well = match trap.closes_host() {
-            true => site.pages.is_empty(),
-            false if REPEATING.contains(&trap) && in_all > MOST_IN_ALL => false,
-            false => until.is_some_and(|until| until <= MOST_REQUESTS),
+        let is_well = if trap.closes_host() {
+            site.pages.is_empty()
+        } else if REPEATING.contains(&trap) && in_all > MOST_IN_ALL {
+            false
+        } else {
+            until.is_some_and(|until| until <= MOST_REQUESTS)
         };
         if !is_well {
             wrong.push(trap);

@@ -28,7 +28,8 @@ pub(crate) fn generated(
     seed: u64,
     scratch: &Path,
 ) -> Result<Prepared, TestbedError> {
-    let (hosts, version) = (world.hosts(), generate::VERSION);
+    let hosts = world.hosts();
+    let version = generate::VERSION;
     let description = json!({"generated": version, "seed": seed, "hosts": hosts}).to_string();
     let crawl = generate::CRAWL.to_owned();
     let bucket = make(scratch, &description, |folder| generate::write(world, folder))?;

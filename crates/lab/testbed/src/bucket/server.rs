@@ -53,8 +53,9 @@ impl BucketServer {
     pub(crate) async fn serve(self, folder: PathBuf, counters: Counters, weather: Weather) {
         let folder: Arc<Path> = folder.into();
         accepting::serve(self.listener, MAX_CONNECTIONS, |stream| {
-            let (folder, counters, weather) =
-                (Arc::clone(&folder), counters.clone(), weather.clone());
+            let folder = Arc::clone(&folder);
+            let counters = counters.clone();
+            let weather = weather.clone();
             async move {
                 let service = service_fn(|request| {
                     counters.bucket_request();

@@ -35,7 +35,8 @@ pub(super) fn page(host: &str, suffix: &str, dice: &mut Dice) -> GeneratedPage {
         _ => "text/html".to_owned(),
     };
     let headers = framing_headers(host, dice);
-    let (name, language) = (charset.encoding.name(), script.language);
+    let name = charset.encoding.name();
+    let language = script.language;
     GeneratedPage { content_type, headers, body, charset: name, language }
 }
 

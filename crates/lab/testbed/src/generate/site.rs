@@ -199,7 +199,8 @@ fn add_oddities(host: &str, found: &mut Vec<GeneratedCapture>, dice: &mut Dice) 
     }
     if dice.permille(10) {
         let row = blank(Subset::Warc, true, host, "/", None, dice);
-        let (mime, content_type) = ("application/pdf", "application/pdf".to_owned());
+        let mime = "application/pdf";
+        let content_type = "application/pdf".to_owned();
         found.push(GeneratedCapture { mime, content_type, body: plain, ..row });
     }
 }
@@ -222,7 +223,8 @@ fn add_other_subsets(
     }
     if dice.permille(700) {
         let row = blank(Subset::RobotsTxt, has_https, host, "/robots.txt", None, dice);
-        let (mime, content_type) = ("text/plain", "text/plain".to_owned());
+        let mime = "text/plain";
+        let content_type = "text/plain".to_owned();
         let body = b"User-agent: *\nDisallow:\n".to_vec();
         found.push(GeneratedCapture { mime, content_type, body, ..row });
     }

@@ -223,7 +223,8 @@ mod tests {
         let host = graph.host_name(0);
         let ask = |if_none_match: Option<&str>| {
             let was_asked: &dyn Fn(GraphPage) -> bool = &|_| false;
-            let (host, cookie) = (host.as_str(), None);
+            let host = host.as_str();
+            let cookie = None;
             let request =
                 GraphRequest { host, target: "/", if_none_match, cookie, day: 0, was_asked };
             answer(&graph, &request).unwrap()

@@ -19,7 +19,8 @@ impl SiteGraph {
         let mut dice = Dice::of_numbers([self.seed, HTML_DRAW, page.host, page.page]);
         let mean = self.settings.page_bytes;
         let size = dice.between(mean / 2, mean / 2 + mean) as usize;
-        let (name, number) = (self.host_name(page.host), page.page);
+        let name = self.host_name(page.host);
+        let number = page.page;
         let mut html = String::with_capacity(size + 1_024);
         let robots = match self.kind(page) {
             PageKind::Nofollow => "<meta name=\"robots\" content=\"nofollow\">",
@@ -88,10 +89,12 @@ impl SiteGraph {
     }
 
     fn origin_with_port(&self, host: u64, dice: &mut Dice) -> String {
-        let port = match self.has_https(host) {
-            _ if !dice.permille(u64::from(self.settings.variants)) => "",
-            true => ":443",
-            false => ":80",
+        let port = if !dice.permille(u64::from(self.settings.variants)) {
+            ""
+        } else if self.has_https(host) {
+            ":443"
+        } else {
+            ":80"
         };
         format!("{}{port}", self.origin(host))
     }

@@ -267,7 +267,8 @@ impl Oracle<'_> {
     }
 
     fn read_sitemap(&mut self, sitemap: GraphSitemap, depth: u16) -> ExpectedFetch {
-        let (graph, url) = (self.graph, self.graph.sitemap_url(sitemap));
+        let graph = self.graph;
+        let url = self.graph.sitemap_url(sitemap);
         let expected = |(ending, outcome), sha256| ExpectedFetch {
             url,
             ending,

@@ -83,10 +83,7 @@ fn normal_form(target: &str) -> Option<String> {
     };
     let mut pieces: Vec<&str> = query.split('&').filter(is_kept).collect();
     pieces.sort_by_key(|piece| piece.split('=').next());
-    Some(match pieces.is_empty() {
-        true => path.to_owned(),
-        false => format!("{path}?{}", pieces.join("&")),
-    })
+    Some(if pieces.is_empty() { path.to_owned() } else { format!("{path}?{}", pieces.join("&")) })
 }
 
 fn decoded(path: &str) -> Option<String> {

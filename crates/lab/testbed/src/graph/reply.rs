@@ -27,7 +27,8 @@ impl GraphAnswer {
             "" => Vec::new(),
             _ => vec![("content-type", content_type.to_owned())],
         };
-        let (body, delay) = (body.into(), Duration::ZERO);
+        let body = body.into();
+        let delay = Duration::ZERO;
         Self { status, headers, body, end: BodyEnd::Whole, delay }
     }
 

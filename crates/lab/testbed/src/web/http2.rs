@@ -40,7 +40,8 @@ where
 {
     let address = connection.address();
     let service = service_fn(|request: http::Request<Incoming>| {
-        let (internet, host) = (Arc::clone(internet), host.clone());
+        let internet = Arc::clone(internet);
+        let host = host.clone();
         async move { Ok::<_, Infallible>(respond(&internet, host, address, &request).await) }
     });
     let served = hyper::server::conn::http2::Builder::new(TokioExecutor::new())

@@ -32,7 +32,8 @@ impl Answer {
             "" => Vec::new(),
             _ => vec![header("content-type", content_type)],
         };
-        let (delay, ending) = (Duration::ZERO, Ending::Length);
+        let delay = Duration::ZERO;
+        let ending = Ending::Length;
         Self { status, headers, body: body.into(), delay, ending }
     }
 

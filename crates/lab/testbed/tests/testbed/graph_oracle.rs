@@ -111,10 +111,7 @@ impl<'a> Crawler<'a> {
 
     fn learn(&mut self, pending: Pending, is_redirect: bool) {
         if self.known.insert(pending.url.key().to_owned()) {
-            match is_redirect {
-                true => self.due.push_front(pending),
-                false => self.due.push_back(pending),
-            }
+            if is_redirect { self.due.push_front(pending) } else { self.due.push_back(pending) }
         }
     }
 
@@ -435,7 +432,8 @@ async fn hosts_that_are_dead_or_closed_lose_their_own_pages_alone() {
 fn names_and_urls_are_those_that_the_frontier_makes_of_them() {
     let settings = GraphSettings { hosts: 300, sites: 100, ..GraphSettings::default() };
     let graph = SiteGraph::new(4, settings).unwrap();
-    let (suffixes, parameters) = (SuffixList::default(), ParameterList::default());
+    let suffixes = SuffixList::default();
+    let parameters = ParameterList::default();
     for host in 0..300 {
         let name = graph.host_name(host);
         assert_eq!(suffixes.site_of(&name), graph.site_name(graph.site_of(host)));

@@ -61,9 +61,10 @@ async fn named_sitemaps(trapped: &Trapped) -> Vec<String> {
 async fn home_pages_link_to_their_traps() {
     for trap in Trap::ALL {
         let trapped = Trapped::new(trap).await;
-        let links = match trap.is_of_sitemaps() {
-            true => named_sitemaps(&trapped).await,
-            false => trapped.links("/").await,
+        let links = if trap.is_of_sitemaps() {
+            named_sitemaps(&trapped).await
+        } else {
+            trapped.links("/").await
         };
         for entry in trap.entries() {
             assert!(links.iter().any(|link| link == entry), "{trap:?}: {links:?}");

@@ -151,9 +151,10 @@ fn icon_row(result: &CandidateFetch, position: Option<Position>) -> IconRow {
     let wide = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     let side = |side: u32| (side > 0).then(|| signed(side));
     // An embedded icon's URL would fill the row, and the archive has its content.
-    let url = match candidate.url.starts_with("data:") {
-        true => candidate.url.chars().take(60).collect(),
-        false => candidate.url.clone(),
+    let url = if candidate.url.starts_with("data:") {
+        candidate.url.chars().take(60).collect()
+    } else {
+        candidate.url.clone()
     };
     IconRow {
         host_no: signed(result.host_no),

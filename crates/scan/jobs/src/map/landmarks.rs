@@ -103,7 +103,8 @@ mod tests {
     async fn site(folder: &std::path::Path) -> (Arc<dyn Store>, Manifest) {
         let url = format!("file://{}", folder.display());
         let store = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
-        let (scan, mut entries) = (Uuid::nil(), Vec::new());
+        let scan = Uuid::nil();
+        let mut entries = Vec::new();
         for (number, hosts) in (0..).zip(HOSTS) {
             let tab = |hostname: &str| {
                 let png = png_of(hostname);
@@ -125,7 +126,8 @@ mod tests {
         let ranks =
             HostRanks::read(HostRanks::write(&RANKED.map(str::to_owned)).as_bytes(), |_| true);
         for range in (0..RANGES).filter(|range| ranges.contains(range)) {
-            let (archive, heartbeat) = (Arc::clone(&store), Heartbeat::default());
+            let archive = Arc::clone(&store);
+            let heartbeat = Heartbeat::default();
             let merged = merge_range(archive, &*store, scan, vec![0], range, &ranks, &heartbeat);
             merged.await.unwrap();
         }

@@ -84,7 +84,8 @@ impl ScanMap {
             self.put_order(order, objects, tiles, &mut drawn, heartbeat).await?;
         }
         let map = self.layout;
-        let (last, mut below) = (drawing.unwritten(), drawing.halves);
+        let last = drawing.unwritten();
+        let mut below = drawing.halves;
         self.put_order(order, last, Vec::new(), &mut drawn, heartbeat).await?;
         for level in CELL_LEVEL + 1..layout.levels() {
             let tiles;
@@ -147,7 +148,8 @@ impl ScanMap {
         drawn: &mut DrawnRegion,
         heartbeat: &Heartbeat,
     ) -> Result<(), JobError> {
-        let (prefix, folder) = (scan_prefix(self.scan_id), map_order_folder(order.name()));
+        let prefix = scan_prefix(self.scan_id);
+        let folder = map_order_folder(order.name());
         drawn.tiles += tiles.len() as u64;
         let tiles = tiles.into_iter().map(|(tile, bytes)| (tile.path_in(&folder), bytes));
         let all: Objects = tiles.chain(objects).collect();

@@ -69,7 +69,8 @@ fn cut(world: &Picture, tile: TileNumber, side: usize) -> Vec<u8> {
 async fn four_regions_and_the_coarse_levels_show_what_one_picture_shows() {
     let folder = tempfile::TempDir::new().unwrap();
     let map = map(&folder).await;
-    let (layout, heartbeat) = (map.layout, Heartbeat::default());
+    let layout = map.layout;
+    let heartbeat = Heartbeat::default();
     assert_eq!((layout.levels(), layout.region(4)), (5, None));
     let mut total = DrawnRegion::default();
     for part in [3, 0, 2, 1] {

@@ -109,7 +109,8 @@ impl Excluded {
             again.extend(objects.noted_for_map().await?);
         }
         let original = |number| format!("{prefix}{}", bundle_path(number));
-        let (mut removed, mut trouble) = (0, None);
+        let mut removed = 0;
+        let mut trouble = None;
         if !self.tabs.hosts.is_empty() || !again.is_empty() {
             objects.remove_requests(&self.tabs.hosts).await?;
             let rewritten = objects.rewrite(&found.of_hosts, again, original).await?;
@@ -157,7 +158,8 @@ impl Excluded {
         }
         let later = Self { tabs, ..self.clone() };
         let options = put_options(MANIFEST);
-        let (later, scan) = (&later, manifest.scan);
+        let later = &later;
+        let scan = manifest.scan;
         let change = |before: Option<Tagged>| async move {
             let live = before.map(|tagged| Manifest::read(&tagged.bytes)).transpose();
             let live = live.map_err(|error| {

@@ -82,7 +82,8 @@ impl UnchangedIcons {
     /// An earlier publish job may have counted these icons.
     pub(super) fn replace_in(self, numbers: &mut ScanNumbers) {
         for (name, amount) in self.counts() {
-            let (stage, name) = (StageName::Publish.as_str(), name.as_str());
+            let stage = StageName::Publish.as_str();
+            let name = name.as_str();
             numbers.counts.retain(|count| count.stage != stage || count.name != name);
             numbers.counts.push(StageCount {
                 stage: stage.to_owned(),

@@ -205,9 +205,10 @@ fn changed(
 ) -> Result<ObjectChange<()>, RemovalError> {
     let Some(before) = before else { return Ok(ObjectChange::Keep(())) };
     let text = edited(&before.bytes).map_err(|error| not_understood(key, &error))?;
-    Ok(match text.as_bytes() == &before.bytes[..] {
-        true => ObjectChange::Keep(()),
-        false => ObjectChange::Write(text.into(), ()),
+    Ok(if text.as_bytes() == &before.bytes[..] {
+        ObjectChange::Keep(())
+    } else {
+        ObjectChange::Write(text.into(), ())
     })
 }
 
@@ -255,14 +256,16 @@ mod tests {
     }
 
     async fn merge_names(store: &Arc<dyn Store>, ranks: &HostRanks, range: usize) {
-        let (archive, heartbeat) = (Arc::clone(store), Heartbeat::default());
+        let archive = Arc::clone(store);
+        let heartbeat = Heartbeat::default();
         let merged =
             merge_range(archive, &**store, Uuid::nil(), vec![0], range, ranks, &heartbeat).await;
         merged.unwrap();
     }
 
     async fn remove(store: &dyn Store, hostname: &str) {
-        let (prefix, heartbeat) = (scan_prefix(Uuid::nil()), Heartbeat::default());
+        let prefix = scan_prefix(Uuid::nil());
+        let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(store, &prefix, &heartbeat);
         let excluded = RemovedHosts::from_iter([hostname]);
         let found = objects.find(&excluded).await.unwrap();
@@ -285,7 +288,8 @@ mod tests {
             texts.filter(|(_, content)| content.contains(text)).map(|(key, _)| key).collect()
         };
         assert_eq!(holding(&host(0)).await, Vec::<String>::new());
-        let (archive, heartbeat) = (Arc::clone(&store), Heartbeat::default());
+        let archive = Arc::clone(&store);
+        let heartbeat = Heartbeat::default();
         merge_words(archive, &*store, Uuid::nil(), vec![0], &ranks, &heartbeat).await.unwrap();
         for text in [host(0).as_str(), "Zebra0 ", "zebra0\t", "name0000"] {
             assert_eq!(holding(text).await, Vec::<String>::new(), "{text}");
@@ -320,7 +324,8 @@ mod tests {
     #[tokio::test]
     async fn a_removed_host_is_in_no_search_file_and_a_moved_one_is_where_it_is_now() {
         let folder = tempfile::TempDir::new().unwrap();
-        let (scan_id, heartbeat) = (Uuid::nil(), Heartbeat::default());
+        let scan_id = Uuid::nil();
+        let heartbeat = Heartbeat::default();
         let host = |i: i32| format!("a-name{i:04}.com");
         let entries = (0..3_500).map(|i| {
             let title = format!("Zebra{i} Shop Number {}", i % 7);

@@ -48,9 +48,10 @@ impl BundleNames {
         content: &RemovedContent,
         name: impl Fn(i32) -> String,
     ) -> Result<Vec<SearchEntry>, RemovalError> {
-        let hosts = match content.icons.is_empty() {
-            true => Wanted::new(),
-            false => self.hosts_of_icons(objects, &content.icons).await?,
+        let hosts = if content.icons.is_empty() {
+            Wanted::new()
+        } else {
+            self.hosts_of_icons(objects, &content.icons).await?
         };
         let none = HashSet::new();
         let wanted = |number| hosts.get(&number).unwrap_or(&none);

@@ -201,7 +201,8 @@ impl ScanObjects<'_> {
         for bundles in regions.into_values() {
             let mut levels: BTreeMap<u32, Patches> = BTreeMap::new();
             for RewrittenBundle { number, bundle, .. } in bundles {
-                let (number, bundle) = (number.unsigned_abs(), bundle.clone());
+                let number = number.unsigned_abs();
+                let bundle = bundle.clone();
                 let drawing = blocking(move || drawn_again(layout, number, &bundle));
                 for (tile, patch) in drawing.await.map_err(RemovalError::interrupted)? {
                     let patches = levels.entry(tile.level).or_default();
@@ -259,7 +260,8 @@ impl ScanObjects<'_> {
         let Some(found) = self.site.get_tagged(&key).await? else {
             return Ok(Err(format!("{key} is missing")));
         };
-        let (side, has_coarser) = (folder.tile_pixels, folder.joined.contains(&(tile.level + 1)));
+        let side = folder.tile_pixels;
+        let has_coarser = folder.joined.contains(&(tile.level + 1));
         let painting =
             blocking(move || painted_over(&found.bytes, side, tile, &patches, has_coarser));
         let (bytes, above) = match painting.await.map_err(RemovalError::interrupted)? {

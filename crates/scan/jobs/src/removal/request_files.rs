@@ -26,9 +26,10 @@ impl ScanObjects<'_> {
         let index = self.site.get_tagged(&format!("{}{REQUESTS_INDEX_PATH}", self.prefix)).await?;
         let index = index.and_then(|index| RequestIndex::read(&index.bytes));
         let Some(index) = index.filter(|_| !hosts.is_empty()) else { return Ok(BTreeSet::new()) };
-        let buckets: BTreeSet<u64> = match are_few(hosts) {
-            true => hosts.hostnames.iter().map(|host| index.bucket(hostname_hash(host))).collect(),
-            false => (0..index.files()).collect(),
+        let buckets: BTreeSet<u64> = if are_few(hosts) {
+            hosts.hostnames.iter().map(|host| index.bucket(hostname_hash(host))).collect()
+        } else {
+            (0..index.files()).collect()
         };
         let changes = buckets.into_iter().map(|bucket| {
             let key = format!("{}{}", self.prefix, request_file_path(bucket, index.digits));

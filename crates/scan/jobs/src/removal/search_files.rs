@@ -104,14 +104,13 @@ impl SearchFiles<'_> {
     pub(super) async fn find(&self, excluded: &RemovedHosts) -> Result<FoundTabs, RemovalError> {
         let are_few = are_few(excluded);
         let names = || excluded.hostnames.iter().map(String::as_str);
-        let files: Vec<FileNumber> = match are_few {
-            true => self.files_of(names()).await?.into_keys().collect(),
-            false => self.all_files().await?,
+        let files: Vec<FileNumber> = if are_few {
+            self.files_of(names()).await?.into_keys().collect()
+        } else {
+            self.all_files().await?
         };
-        let keys: HashSet<_> = match are_few {
-            true => names().map(search_key).collect(),
-            false => HashSet::new(),
-        };
+        let keys: HashSet<_> =
+            if are_few { names().map(search_key).collect() } else { HashSet::new() };
         let reads: Vec<_> = files.into_iter().map(|file| self.lines(file)).collect();
         let mut lines = stream::iter(reads).buffered(CONCURRENT_OBJECTS);
         let mut found = FoundTabs::default();
@@ -169,9 +168,10 @@ impl SearchFiles<'_> {
             let mut lines = self.parsed(&key, &before.bytes)?;
             let unchanged = lines.clone();
             lines.retain_mut(|line| changes.apply(line));
-            Ok(match lines == unchanged {
-                true => ObjectChange::Keep(()),
-                false => ObjectChange::Write(write_lines(&lines).into(), ()),
+            Ok(if lines == unchanged {
+                ObjectChange::Keep(())
+            } else {
+                ObjectChange::Write(write_lines(&lines).into(), ())
             })
         };
         self.0.heartbeat.beat();
@@ -256,9 +256,10 @@ impl SearchFiles<'_> {
             .map(|lines| lines.first().map(|line| search_key(&line.hostname).into_owned()))
             .collect();
         let after = first_keys_of(&firsts);
-        Ok(match after == before {
-            true => ObjectChange::Keep(()),
-            false => ObjectChange::Write(write_index(&after).into(), ()),
+        Ok(if after == before {
+            ObjectChange::Keep(())
+        } else {
+            ObjectChange::Write(write_index(&after).into(), ())
         })
     }
 }

@@ -54,7 +54,9 @@ async fn dump(
     temporary: &Path,
 ) -> Result<NamedTempFile, OperationError> {
     let file = NamedTempFile::new_in(temporary)?;
-    let (url, id, to) = (url.to_owned(), snapshot.id.clone(), file.path().to_owned());
+    let url = url.to_owned();
+    let id = snapshot.id.clone();
+    let to = file.path().to_owned();
     tokio::task::spawn_blocking(move || {
         postgres_programs::dump_schema(&url, major(version), TABLES_SCHEMA, &id, &to)
     })
@@ -77,7 +79,8 @@ pub(super) async fn load(
     let rows = &backup.rows;
     let file = NamedTempFile::new_in(temporary)?;
     download(from, &rows.dump, file.as_file()).await?;
-    let (url, path) = (url.to_owned(), file.path().to_owned());
+    let url = url.to_owned();
+    let path = file.path().to_owned();
     let dumped_by = major(rows.server_version);
     tokio::task::spawn_blocking(move || postgres_programs::restore_dump(&url, dumped_by, &path))
         .await??;

@@ -76,7 +76,8 @@ impl Subject {
 async fn ended_scan(coordinator: &Coordinator, number: i32) -> Result<Value, OperationError> {
     let row = coordinator.backup_scan(number).await?;
     let row = row.ok_or_else(|| OperationError::new("the scan was dropped during the backup"))?;
-    let (id, state) = (&row["scan_id"], row["state"].as_str().unwrap_or_default());
+    let id = &row["scan_id"];
+    let state = row["state"].as_str().unwrap_or_default();
     if state.parse::<ScanState>()?.is_open() {
         return Err(OperationError::new(format!(
             "scan {id} is {state}; wait for its end, or `scan cancel` it, and back it up then"

@@ -109,9 +109,10 @@ fn pattern(word: &str, with_subdomains: bool) -> Option<(PatternKind, String)> {
     if let Some(rule) = word.strip_prefix("||") {
         let (name, options) = rule.split_once('$').unwrap_or((rule, ""));
         let is_whole = |option: &str| option.is_empty() || WHOLE_PAGE.contains(&option);
-        return match options.split(',').all(is_whole) {
-            true => named(name.strip_suffix('^').unwrap_or(name), true),
-            false => None,
+        return if options.split(',').all(is_whole) {
+            named(name.strip_suffix('^').unwrap_or(name), true)
+        } else {
+            None
         };
     }
     match word.strip_prefix("*.") {

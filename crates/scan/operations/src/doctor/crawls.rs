@@ -59,15 +59,17 @@ fn checks_of(
     needs: Option<&RoleNeeds>,
 ) -> Vec<Check> {
     let FrontierHealth { open_crawls, running_crawls, .. } = health;
-    let mut checks = vec![match health.is_of_another_server {
-        true => Check::fail(
+    let mut checks = vec![if health.is_of_another_server {
+        Check::fail(
             "live crawls",
             "the rows were copied from another server, whose transaction ids differ",
             "stop the workers of role crawl, and run `select coordinator.begin_epoch()` as the \
              owner; `restore` does so by itself",
-        ),
-        false if *open_crawls == 0 => Check::ok("live crawls", "none is open"),
-        false => Check::ok("live crawls", format!("{open_crawls} open, {running_crawls} running")),
+        )
+    } else if *open_crawls == 0 {
+        Check::ok("live crawls", "none is open")
+    } else {
+        Check::ok("live crawls", format!("{open_crawls} open, {running_crawls} running"))
     }];
     if *open_crawls > 0 {
         if needs.is_none() {
@@ -108,13 +110,14 @@ fn slots(health: &FrontierHealth) -> Check {
         return Check::fail("slots", found, remedy);
     }
     let is_short = health.running_crawls > 0 && health.live_workers > 0 && held_slots < slots;
-    match is_short {
-        true => Check::fail(
+    if is_short {
+        Check::fail(
             "slots",
             found,
             "workers lease the others within a minute; if they do not, see their logs",
-        ),
-        false => Check::ok("slots", found),
+        )
+    } else {
+        Check::ok("slots", found)
     }
 }
 

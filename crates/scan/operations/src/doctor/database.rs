@@ -126,16 +126,15 @@ async fn rights(coordinator: &Coordinator, may_work: bool) -> Check {
 }
 
 async fn role(coordinator: &Coordinator, needs: &RoleNeeds) -> Check {
-    let tried = match needs.is_api {
-        true => coordinator.may_serve().await,
-        false => {
-            let digests = Digests { encoder: String::new() };
-            // Lease no job, and skip the sweep that starts a full scan.
-            let mut cursors = LeaseCursors::default();
-            cursors.note(&[]);
-            let leased = coordinator.lease("doctor", &needs.kinds, 0, &digests, &cursors).await;
-            leased.map(|_| true)
-        }
+    let tried = if needs.is_api {
+        coordinator.may_serve().await
+    } else {
+        let digests = Digests { encoder: String::new() };
+        // Lease no job, and skip the sweep that starts a full scan.
+        let mut cursors = LeaseCursors::default();
+        cursors.note(&[]);
+        let leased = coordinator.lease("doctor", &needs.kinds, 0, &digests, &cursors).await;
+        leased.map(|_| true)
     };
     rights_of_role(tried, needs.database_role())
 }
@@ -187,7 +186,8 @@ async fn newest_scan(coordinator: &Coordinator) -> Result<(Check, Option<NewestS
             return Ok((Check::fail("newest scan", found, "use the worker that started it"), None));
         }
     };
-    let (drift, state) = (&status.drift, status.state);
+    let drift = &status.drift;
+    let state = status.state;
     let check = if drift.is_empty() {
         Check::ok("newest scan", format!("{id} of {} is {state}, its counts agree", info.crawl))
     } else {

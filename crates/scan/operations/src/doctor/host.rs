@@ -12,9 +12,10 @@ use super::check::Check;
 pub fn capacities(in_flight: usize) -> Vec<Check> {
     let check = |capacity: capacity::Capacity| {
         let found = capacity.describe(in_flight);
-        match capacity.requests() >= in_flight {
-            true => Check::ok(capacity.name, found),
-            false => Check::fail(capacity.name, found, capacity.remedy),
+        if capacity.requests() >= in_flight {
+            Check::ok(capacity.name, found)
+        } else {
+            Check::fail(capacity.name, found, capacity.remedy)
         }
     };
     capacity::capacities().into_iter().map(check).collect()

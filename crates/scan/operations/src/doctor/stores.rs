@@ -59,18 +59,20 @@ impl Access {
         let Some(needs) = needs else { return Some(Self::Full) };
         let reads = needs.any_of(&[JobKind::BundleShard, JobKind::Search, JobKind::Map]);
         let writes = needs.any_of(&[JobKind::Icon]);
-        match reads {
-            true => Some(Self::ReadWrite(ARCHIVE_PREFIX)),
-            false => writes.then_some(Self::Write(ARCHIVE_PREFIX)),
+        if reads {
+            Some(Self::ReadWrite(ARCHIVE_PREFIX))
+        } else {
+            writes.then_some(Self::Write(ARCHIVE_PREFIX))
         }
     }
 
     fn for_site(needs: Option<&RoleNeeds>) -> Option<Self> {
         let Some(needs) = needs else { return Some(Self::Full) };
         let writes = needs.any_of(&[JobKind::BundleShard, JobKind::Search, JobKind::Map]);
-        match needs.any_of(&[JobKind::Publish]) {
-            true => Some(Self::ReadWrite("")),
-            false => writes.then_some(Self::ReadWrite(SCANS_PREFIX)),
+        if needs.any_of(&[JobKind::Publish]) {
+            Some(Self::ReadWrite(""))
+        } else {
+            writes.then_some(Self::ReadWrite(SCANS_PREFIX))
         }
     }
 
@@ -135,7 +137,8 @@ async fn read_crawl(source: &str, is_public: bool, crawl: &str) -> Result<String
     let store = source::open(source, is_public).await?;
     let files = crawl::index_files(&*store, &crawl).await?;
     let found = index_formats::read(&*store, files.iter().map(String::as_str)).await?;
-    let (count, formats) = (files.len(), found.formats);
+    let count = files.len();
+    let formats = found.formats;
     Ok(format!("{source} has {crawl} with {count} index files ({formats})"))
 }
 

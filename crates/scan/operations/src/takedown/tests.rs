@@ -182,7 +182,8 @@ async fn all_hosts_of_a_site_can_go_one_by_one_or_together() {
 async fn a_takedown_that_was_cut_off_before_the_search_files_is_finished_by_the_next() {
     let root = site(&HOSTS);
     let root = root.path();
-    let (place, settings) = (root.display().to_string(), StoreSettings::default());
+    let place = root.display().to_string();
+    let settings = StoreSettings::default();
     let store = everytab_storage::open(&place, &settings).await.unwrap();
     let mut excluded = RemovedTabs::default();
     excluded.add(PatternKind::Hostname, "apple.example");

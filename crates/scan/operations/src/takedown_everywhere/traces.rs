@@ -47,7 +47,8 @@ pub(super) fn names(key: &str, bytes: &[u8], host: &str) -> bool {
 /// The host must be a whole name, in a URL or as a field in a line.
 fn text_names(text: &[u8], host: &str) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._%".contains(byte);
-    let (name, mut start) = (host.as_bytes(), 0);
+    let name = host.as_bytes();
+    let mut start = 0;
     while let Some(rest) = text.get(start..) {
         let Some(at) = rest.windows(name.len().max(1)).position(|window| window == name) else {
             return false;
@@ -141,7 +142,8 @@ pub(super) fn map_part_without(
     first_bundle: i32,
 ) -> Option<(Bytes, u64)> {
     let lines = read_lines(search.get(HEADER_BYTES..)?).ok()?;
-    let (mut part, mut icons) = (part.to_vec(), 0);
+    let mut part = part.to_vec();
+    let mut icons = 0;
     for line in lines.iter().filter(|line| line.hostname == host) {
         let bundle = usize::try_from(line.bundle.checked_sub(first_bundle)?).ok()?;
         let slot = usize::try_from(line.slot).ok()?;

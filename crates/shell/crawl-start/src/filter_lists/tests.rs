@@ -78,7 +78,8 @@ async fn answer(
             b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec()
         }
         Some(object) => {
-            let (length, last) = (object.len(), object.len() - 1);
+            let length = object.len();
+            let last = object.len() - 1;
             let head = format!(
                 "HTTP/1.1 206 Partial Content\r\nContent-Length: {length}\r\n\
                  Content-Range: bytes 0-{last}/{length}\r\nConnection: close\r\n\r\n"
@@ -171,7 +172,8 @@ async fn a_copy_that_failed_is_made_when_the_list_is_wanted_again() {
     let store = CountedStore::new(true).await;
     let list = store.put("a", 1, "a.test");
     let object = store.objects.lock().remove("/a/1.list").unwrap();
-    let (lists, wanted) = (no_lists(), [list]);
+    let lists = no_lists();
+    let wanted = [list];
     assert_eq!(load(&lists, &wanted, None).await, Vec::<String>::new());
     store.objects.lock().insert("/a/1.list".to_owned(), object);
     assert_eq!(load(&lists, &wanted, None).await, ["a"]);

@@ -185,7 +185,9 @@ async fn dial(
 ) -> Result<(Connection, WirePermits), Stop> {
     let addresses = &addresses[..addresses.len().min(MAX_ADDRESSES_TRIED)];
     let port = shared.settings.dial_port(target.port);
-    let (meter, mut time_left, mut failure) = (FetchMeter::default(), times.connect, None);
+    let meter = FetchMeter::default();
+    let mut time_left = times.connect;
+    let mut failure = None;
     for (index, address) in addresses.iter().enumerate() {
         let endpoint = SocketAddr::new(*address, port);
         let permits = WirePermits::acquire(&shared.politeness, &meter, *address, clock).await?;

@@ -239,7 +239,8 @@ fn edited(head: &[u8]) -> Option<(Vec<u8>, HeaderMap)> {
     }
     removed.sort_by_key(|(_, field)| field.lines.start);
     let first_start = removed.first()?.1.lines.start;
-    let (mut kept, mut at) = (Vec::with_capacity(head.len()), 0);
+    let mut kept = Vec::with_capacity(head.len());
+    let mut at = 0;
     let mut headers = HeaderMap::new();
     for (name, field) in removed {
         kept.extend_from_slice(head.get(at..field.lines.start).unwrap_or_default());

@@ -139,7 +139,9 @@ async fn the_resolver_is_checked_if_most_of_100_names_have_no_address_or_the_sam
 #[tokio::test]
 async fn a_page_gets_nxdomain_only_if_the_resolver_is_right_afterwards() {
     let net = Net::start(|_| html(b"page")).await;
-    let (fetcher, options, purpose) = (net.fetcher(), PageOptions::default(), page());
+    let fetcher = net.fetcher();
+    let options = PageOptions::default();
+    let purpose = page();
     let fetch = async |url: &str| {
         let fetched = fetcher.fetch_page(&options, &PageRequest::new(url, &purpose)).await;
         fetched.map(|fetched| fetched.outcome)

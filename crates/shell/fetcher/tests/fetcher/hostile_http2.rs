@@ -78,7 +78,9 @@ impl Attacker {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (sent, connections) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
-        let (bytes, accepted, acceptor) = (Arc::clone(&sent), Arc::clone(&connections), acceptor());
+        let bytes = Arc::clone(&sent);
+        let accepted = Arc::clone(&connections);
+        let acceptor = acceptor();
         let task = tokio::spawn(async move {
             loop {
                 let Ok((stream, _)) = listener.accept().await else { continue };

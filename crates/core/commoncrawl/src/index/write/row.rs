@@ -213,7 +213,9 @@ impl<'a> CheckedRow<'a> {
     }
 
     pub(super) fn values(&self) -> [Value<'_>; COLUMN_COUNT] {
-        let (row, url, domains) = (&self.row, &self.url, &self.row.domains);
+        let row = &self.row;
+        let url = &self.url;
+        let domains = &self.row.domains;
         let label = |nth: usize| {
             let of_name = self.reversed.is_some();
             let label = labels_from_last(&self.hostname).nth(nth);

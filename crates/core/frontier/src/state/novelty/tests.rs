@@ -236,7 +236,8 @@ fn one_sentence_is_new_content_however_long_the_template_is() {
 #[test]
 fn a_host_with_few_pages_remembers_no_content() {
     let mut state = HostState::new(HOST);
-    let (rules, mut site) = (rules(5), SiteUsage::default());
+    let rules = rules(5);
+    let mut site = SiteUsage::default();
     state.merge(numbered("/a/", 15).iter().map(|path| link(path)), &rules, &mut site);
     let first = (url("/a/0").hash(), "/a/0");
     assert_eq!(state.note_page(first, &own(0), &[], &rules), None);

@@ -178,9 +178,10 @@ impl<'a> Segments<'a> {
             let values = input.take(if wide { 128 } else { 64 })?;
             let mut table = [0; 64];
             for (index, &position) in ORDER[..64].iter().enumerate() {
-                table[usize::from(position)] = match wide {
-                    true => u16::from_be_bytes([values[index * 2], values[index * 2 + 1]]),
-                    false => u16::from(values[index]),
+                table[usize::from(position)] = if wide {
+                    u16::from_be_bytes([values[index * 2], values[index * 2 + 1]])
+                } else {
+                    u16::from(values[index])
                 };
             }
             *slot = Some(table);

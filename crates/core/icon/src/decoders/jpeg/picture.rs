@@ -149,7 +149,8 @@ impl Coefficients {
         max_scans: usize,
     ) -> Result<usize, Stop> {
         let frame = segments.frame()?;
-        let (progressive, all) = (frame.progressive, frame.units.1);
+        let progressive = frame.progressive;
+        let all = frame.units.1;
         let mut without_dc: Vec<usize> = (0..frame.components.len()).collect();
         let mut scan = first;
         // Counts the scan by which every component has DC coefficients, and all scans after it.

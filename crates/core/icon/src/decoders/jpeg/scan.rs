@@ -153,10 +153,12 @@ impl Decoder<'_, '_> {
             }
             self.until_restart -= 1;
         }
-        Ok(match self.bits.starved {
-            false => Unit::Read,
-            true if self.interval > 0 => Unit::Missing,
-            true => Unit::End,
+        Ok(if !self.bits.starved {
+            Unit::Read
+        } else if self.interval > 0 {
+            Unit::Missing
+        } else {
+            Unit::End
         })
     }
 

@@ -30,7 +30,8 @@ fn pixels(bytes: &[u8]) -> Pixels {
 #[test]
 fn each_valid_pngsuite_file_decodes_correctly() {
     let Some(folder) = corpus() else { return };
-    let (suite, expected) = (suite(&folder, "/pngsuite-"), expected(&folder));
+    let suite = suite(&folder, "/pngsuite-");
+    let expected = expected(&folder);
     let mut grey_16 = Vec::new();
     for (name, (path, bytes)) in &suite {
         let pillow = &expected[path]["pillow"];

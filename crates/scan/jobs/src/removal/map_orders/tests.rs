@@ -48,9 +48,10 @@ async fn drawn(folder: &TempDir) -> (Arc<dyn Store>, MapManifest) {
     let shards = 0..(BUNDLES / PER_SHARD).cast_signed();
     for shard in shards.clone() {
         let first = shard.unsigned_abs() * PER_SHARD;
-        let icon = |tab: u32| match CHANGED.contains(&(tab / TABS)) {
-            true => empty_thumbnail(WHITE),
-            false => {
+        let icon = |tab: u32| {
+            if CHANGED.contains(&(tab / TABS)) {
+                empty_thumbnail(WHITE)
+            } else {
                 let [red, green, blue, _] = tab.wrapping_mul(0x9e37_79b9).to_be_bytes();
                 empty_thumbnail([red, green, blue])
             }
@@ -70,7 +71,8 @@ async fn drawn(folder: &TempDir) -> (Arc<dyn Store>, MapManifest) {
         bundles_per_shard: PER_SHARD,
         layout: layout(),
     };
-    let (ranks, heartbeat) = (HostRanks::default(), Heartbeat::default());
+    let ranks = HostRanks::default();
+    let heartbeat = Heartbeat::default();
     map.draw_order(MapOrder::Colour, ranks, folder.path(), &heartbeat).await.unwrap();
     let mut manifest = layout().manifest();
     manifest.orders.insert("colour".to_owned(), map_order_index_path("colour"));
@@ -141,7 +143,8 @@ fn assert_painted(tile: TileNumber, before: &Mosaic, now: &Mosaic, changed: &[(u
 async fn all_places_of_a_rewritten_bundle_show_the_tabs_that_it_has_now() {
     let folder = TempDir::new().unwrap();
     let (site, manifest) = drawn(&folder).await;
-    let (prefix, heartbeat) = (scan_prefix(Uuid::nil()), Heartbeat::default());
+    let prefix = scan_prefix(Uuid::nil());
+    let heartbeat = Heartbeat::default();
     let objects = ScanObjects::new(&*site, &prefix, &heartbeat);
     let order = order_layout();
     let places = site.get(&(prefix.clone() + &map_places_path("colour", 0))).await.unwrap();
@@ -198,7 +201,8 @@ async fn all_places_of_a_rewritten_bundle_show_the_tabs_that_it_has_now() {
 async fn a_removal_paints_the_places_of_the_slots_that_it_changed() {
     let folder = TempDir::new().unwrap();
     let (site, manifest) = drawn(&folder).await;
-    let (prefix, heartbeat) = (scan_prefix(Uuid::nil()), Heartbeat::default());
+    let prefix = scan_prefix(Uuid::nil());
+    let heartbeat = Heartbeat::default();
     let objects = ScanObjects::new(&*site, &prefix, &heartbeat);
     let [mut first, ..] = <[RewrittenBundle; 3]>::try_from(rewritten()).unwrap();
     (first.any_slot, first.slots) = (false, BTreeSet::from([2]));
@@ -227,7 +231,8 @@ async fn a_removal_paints_the_places_of_the_slots_that_it_changed() {
 async fn damaged_objects_of_an_order_are_named_and_the_others_are_painted() {
     let folder = TempDir::new().unwrap();
     let (site, mut manifest) = drawn(&folder).await;
-    let (prefix, heartbeat) = (scan_prefix(Uuid::nil()), Heartbeat::default());
+    let prefix = scan_prefix(Uuid::nil());
+    let heartbeat = Heartbeat::default();
     let objects = ScanObjects::new(&*site, &prefix, &heartbeat);
     let again = async |manifest: &MapManifest| {
         let mut done = RewrittenMap::default();

@@ -37,7 +37,8 @@ async fn drawn(folder: &std::path::Path, changed: &[u32], is_changed: bool) -> A
     let settings = StoreSettings::default();
     let archive = everytab_storage::open(&open("archive"), &settings).await.unwrap();
     let site = everytab_storage::open(&open("site"), &settings).await.unwrap();
-    let (scan_id, heartbeat) = (Uuid::nil(), Heartbeat::default());
+    let scan_id = Uuid::nil();
+    let heartbeat = Heartbeat::default();
     let shards = 0..(BUNDLES / PER_SHARD).cast_signed();
     for shard in shards.clone() {
         let first = shard.unsigned_abs() * PER_SHARD;
@@ -110,7 +111,8 @@ async fn bundles_in_several_tiles_and_regions_are_drawn_again_at_every_level() {
         let folder = tempfile::TempDir::new().unwrap();
         let site = drawn(folder.path(), changed, false).await;
         let anew = drawn(folder.path(), changed, true).await;
-        let (prefix, heartbeat) = (scan_prefix(Uuid::nil()), Heartbeat::default());
+        let prefix = scan_prefix(Uuid::nil());
+        let heartbeat = Heartbeat::default();
         let objects = ScanObjects::new(&*site, &prefix, &heartbeat);
         let done = objects.rewrite_map(&layout().manifest(), &rewritten(changed)).await.unwrap();
         assert_eq!((done.damaged.len(), done.trouble(&prefix)), (0, None));
@@ -148,7 +150,8 @@ async fn a_damaged_tile_is_named_and_all_others_are_painted() {
     let changed = [0, 48];
     let folder = tempfile::TempDir::new().unwrap();
     let site = drawn(folder.path(), &changed, false).await;
-    let (prefix, heartbeat) = (scan_prefix(Uuid::nil()), Heartbeat::default());
+    let prefix = scan_prefix(Uuid::nil());
+    let heartbeat = Heartbeat::default();
     let [garbage, small, missing] =
         ["0/0-0", "1/4-0", "4/0-0"].map(|name| format!("{prefix}map/{name}.jpg"));
     let of_another_map = Mosaic::from_rgb(8, 8, &[9; 192]).unwrap().write();
