@@ -8,6 +8,7 @@ import { SHARE } from "./strings.js";
 export class ShareBar {
   #element = document.createElement("section");
   #words = document.createElement("p");
+  #status = document.createElement("p");
   #action;
   #onHidden;
   #onPress = () => {};
@@ -18,7 +19,8 @@ export class ShareBar {
     this.#element.className = "share-bar";
     this.#element.ariaLabel = SHARE.bar;
     this.#element.hidden = true;
-    this.#words.setAttribute("role", "status");
+    this.#status.className = "unseen";
+    this.#status.setAttribute("role", "status");
     this.#action = button("", () => this.#onPress());
     const close = closeButton(SHARE.close, () => this.hide());
     this.#element.append(this.#words, this.#action, close);
@@ -32,12 +34,14 @@ export class ShareBar {
   show(words, label, onPress) {
     this.#element.hidden = false;
     this.#words.textContent = words;
+    this.#status.textContent = "";
     this.#action.textContent = label;
     this.#onPress = onPress;
   }
 
   say(words) {
     this.#words.textContent = words;
+    this.#status.textContent = words;
   }
 
   hide() {

@@ -12,6 +12,7 @@ export class ShareDialog {
   #heading = document.createElement("h2");
   #actions = document.createElement("div");
   #status = document.createElement("p");
+  #announcement = document.createElement("p");
   #save = button(SHARE.save, () => void this.#savePicture());
   #returnTo = null;
   /** What the Share button shares: {title, text, url}. */
@@ -32,9 +33,11 @@ export class ShareDialog {
     this.#actions.className = "card-actions";
     this.#status.className = "card-status";
     this.#status.setAttribute("role", "status");
+    this.#announcement.className = "unseen";
+    this.#announcement.setAttribute("role", "status");
     const shareButton = button(SHARE.share, () => void this.#share());
     shareButton.className = "main";
-    this.#actions.append(this.#status, this.#save, shareButton);
+    this.#actions.append(this.#status, this.#announcement, this.#save, shareButton);
     this.#dialog.append(close, this.#content, this.#actions);
     this.#dialog.addEventListener("close", () => this.#giveBackFocus());
     document.body.append(this.#dialog);
@@ -51,6 +54,7 @@ export class ShareDialog {
   show(nodes, returnTo) {
     this.#returnTo = returnTo;
     this.say("");
+    this.announce("");
     this.#content.replaceChildren(...nodes);
     if (!this.#dialog.open) this.#dialog.showModal();
     this.#heading.focus({ preventScroll: true });
@@ -64,6 +68,11 @@ export class ShareDialog {
 
   say(text) {
     this.#status.textContent = text;
+  }
+
+  /** For screen readers, which do not read a changed heading again. */
+  announce(text) {
+    this.#announcement.textContent = text;
   }
 
   async #share() {

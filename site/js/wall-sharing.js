@@ -66,13 +66,22 @@ export class WallSharing {
     await this.#offer(first, words, SHARE.share, () => void shareNow(what, say));
   }
 
+  /**
+   * `onPress(say)` is called when the bar's button is pressed. Resolves to `say(words)`, which does
+   * nothing when the bar has another subject.
+   */
   async #offer(index, words, label, onPress) {
     const { wall, shown } = this.#page;
     this.#bar ??= await newShareBar(wall.container.closest("main"), () =>
       wall.container.focus({ preventScroll: true }));
-    if (!this.#bar || shown !== this.#page.shown) return;
-    this.#subject = { index, shown, opened: wall.opened };
-    this.#bar.show(words, label, onPress);
+    if (!this.#bar || shown !== this.#page.shown) return () => {};
+    const subject = { index, shown, opened: wall.opened };
+    this.#subject = subject;
+    const say = (said) => {
+      if (this.#subject === subject) this.#bar.say(said);
+    };
+    this.#bar.show(words, label, () => onPress(say));
+    return say;
   }
 
   #hide() {

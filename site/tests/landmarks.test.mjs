@@ -178,6 +178,28 @@ describe("the map's landmarks", { skip, concurrency: false }, () => {
     assert.deepEqual(written, new Set(entered.map(({ name }) => name)));
   });
 
+  test("a control that is not displayed covers no landmark", async () => {
+    const best = places.find((place) => {
+      const { x, y } = cellOf(place);
+      return x > 20 && y > 20 && x < side * grid / 2 && y < side * grid / 2;
+    });
+    const { page } = await visit();
+    await page.until("landmarks", "window.drawn.length > 2");
+    assert.ok(await page.evaluate("document.querySelector('.orders').hidden"));
+    // The box of a hidden element is at the window's corner, where the map is now.
+    await page.evaluate(`document.querySelector('.stage').style = 'position: fixed; inset: 0;'`);
+    await atRest(page, "[innerWidth, innerHeight]");
+    const { left, top, width, height } = await mapBox(page);
+    assert.deepEqual([left, top], [0, 0]);
+    const scale = 12;
+    const { x, y } = cellOf(best);
+    const at = { x: x + (width / 2 - 6) / scale, y: y + (height / 2 - 6) / scale };
+    await page.evaluate(`location.hash = '#${at.x},${at.y},${scale}'`);
+    await page.until("the map there", `${LIST}.includes('${best.host.replace(/^www\./, "")}')`);
+    const isAtCorner = (one) => one.left < 0 && one.top < 0 && one.right > 0 && one.bottom > 0;
+    assert.ok((await drawn(page)).some(isAtCorner));
+  });
+
   test("another colour scheme draws all pictures again", async () => {
     const { page } = await visit();
     await page.until("landmarks", "window.drawn.length > 2");
