@@ -1,6 +1,7 @@
 -- The workers' roles can only execute the functions that a worker needs, and cannot access
--- tables. All other functions are only for the owner. everytab_worker is a member of the other
--- workers' roles.
+-- tables. everytab_api can execute schema_digest and the functions listed below in schema api.
+-- All other functions are only for the owner. everytab_worker is a member of the other workers'
+-- roles.
 revoke all on schema everytab from public;
 revoke all on all tables in schema everytab from public;
 -- Replaced functions keep their grants, and an older version may have granted more to our

@@ -22,6 +22,9 @@ pub struct LinkPage {
     pub bundle: i32,
     /// Number of tabs in the bundle.
     pub tabs: u32,
+    /// Number of tabs in the bundles before this one when the scan was published. `None` if it is
+    /// unknown.
+    pub first: Option<u64>,
     /// Hostnames of the bundle's tabs, best-known first.
     pub names: Vec<String>,
     /// Prefix of the scan that has the bundle. Empty if the site's scan has no such bundle.
@@ -192,7 +195,7 @@ impl LinkPage {
 
 const POLICY: &str =
     "default-src 'none'; script-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'";
-const ALT: &str = "The icons of these websites and their neighbours";
+const ALT: &str = "These sites' icons on the map";
 
 /// Selects a bundle's best-known hostnames: those with the best ranks, then the shortest, then in
 /// alphabetical order.

@@ -113,7 +113,7 @@ export const REASONS = [{
   told: (row) => !isSvg(row) && row.decoding <= NEAR,
 }];
 
-/** Returns the name of the reason for a difference, or null. */
+/** Returns the name of the reason for this difference, or null. */
 export function reasonOf(row) {
   return REASONS.find(({ told }) => told(row))?.name ?? null;
 }

@@ -162,10 +162,13 @@ export class MapView {
     if (!this.#landmarks) return;
     const { left, top } = this.#canvas.getBoundingClientRect();
     const controls = this.#canvas.parentElement.querySelectorAll(".orders, .zoom, .share-view");
-    this.#landmarks.covered = [...controls].map((control) => {
-      const { x, y, width, height } = control.getBoundingClientRect();
-      return { left: x - left, top: y - top, right: x - left + width, bottom: y - top + height };
-    });
+    // A control that is not displayed has a box without a width.
+    this.#landmarks.covered = [...controls].map((control) => control.getBoundingClientRect())
+      .filter(({ width }) => width > 0)
+      .map((box) => ({
+        left: box.left - left, top: box.top - top,
+        right: box.right - left, bottom: box.bottom - top,
+      }));
   }
 
   /** From the zoom buttons and the canvas. */

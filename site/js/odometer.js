@@ -8,9 +8,9 @@ import { SEEN } from "./strings.js";
 import { readVisit, writeVisit } from "./visit-storage.js";
 
 const STORED = "everytab-seen";
-/** Between two counts of visible tabs. */
+/** The delay between a paint and the count of the visible tabs. */
 const COUNT_MS = 200;
-/** With reduced motion, the number changes this long after the last painting. */
+/** With reduced motion, the number changes this long after the last paint. */
 const REST_MS = 700;
 const SENTENCE_MS = 10_000;
 
@@ -73,6 +73,13 @@ export class Odometer {
     if (!this.#reducedMotion.matches) this.#update();
   }
 
+  #update() {
+    if (!this.#seen) return;
+    if (!this.#sentenceTimer) this.#bar.classList.remove("telling");
+    this.#tellHeight(this.#endRow);
+    this.#show();
+  }
+
   /** A tab counts if its middle is in view. */
   #addRow(row, { parts }) {
     const { widthPx } = this.#page.layout;
@@ -131,8 +138,8 @@ export class Odometer {
 }
 
 /**
- * The visible sentence and the announced one are separate elements, because an element that enters
- * the view does not shift the layout, but a moved one does.
+ * The visible sentence and the announced one are separate elements: to show a hidden element is not
+ * a layout shift, but to move an off-screen one into the bar would be.
  */
 function appendParts(bar) {
   const line = document.createElement("div");

@@ -23,7 +23,7 @@ export class ShareBar {
     this.#status.setAttribute("role", "status");
     this.#action = button("", () => this.#onPress());
     const close = closeButton(SHARE.close, () => this.hide());
-    this.#element.append(this.#words, this.#action, close);
+    this.#element.append(this.#words, this.#status, this.#action, close);
     parent.append(this.#element);
   }
 
@@ -31,6 +31,7 @@ export class ShareBar {
     return !this.#element.hidden;
   }
 
+  /** Announces nothing, because the words may be provisional. `say` announces. */
   show(words, label, onPress) {
     this.#element.hidden = false;
     this.#words.textContent = words;

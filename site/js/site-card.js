@@ -28,7 +28,7 @@ const published = new Map();
  * is gone.
  */
 export function showSiteCard(scene) {
-  const { manifest, tabs, index, returnTo } = scene;
+  const { manifest, bundle, tabs, index, returnTo } = scene;
   const tab = tabs[index];
   dialog ??= new ShareDialog("site-card");
   shown = scene;
@@ -52,14 +52,15 @@ export function showSiteCard(scene) {
   const nodes = [portraitOf(tab.icon, name), words, neighbours(scene)];
   showNumber(scene, name, number);
   dialog.show(nodes.filter(Boolean), returnTo);
-  if (number && !number.isExact) void addExactNumber(scene, name, place);
+  if (number && bundle > 0) void addExactNumber(scene, name, place, number);
 }
 
-async function addExactNumber(scene, name, place) {
-  const first = await loadFirstTab(place);
-  if (scene === shown && first !== null) {
-    showNumber(scene, name, tabNumber(scene.manifest, place, first));
-  }
+async function addExactNumber(scene, name, place, before) {
+  const number = tabNumber(scene.manifest, place, await loadFirstTab(place));
+  const isSame = number.number === before.number && number.isExact === before.isExact;
+  if (scene !== shown || isSame) return;
+  showNumber(scene, name, number);
+  dialog.announce(dialog.what.text);
 }
 
 /** The number is also in what is shared and saved. */

@@ -7,15 +7,20 @@
  * if the scan's number of tabs is unknown. `first` is the number of tabs in the bundles before this
  * one when the scan was published, or null if it is unknown.
  *
- * Without `first`, only the first and the last bundle's tabs have an exact number. Shards are
- * slices of random hashes, so the number of tabs before a bundle differs from its share of all tabs
- * by about half the square root of all tabs (2,700 of 30 million). The estimate has no digits below
- * this error.
+ * Without `first`, only the first and the last bundle's tabs have an exact number. The last
+ * bundle's tabs are then counted from the present total, so their numbers change if tabs are
+ * removed after publishing.
+ *
+ * Shards are slices of random hashes, so the number of tabs before a bundle differs from its share
+ * of all tabs by about half the square root of all tabs (2,700 of 30 million). The estimate has no
+ * digits below this error.
  */
 export function tabNumber({ hosts, bundles }, { bundle, index, count }, first = null) {
   if (hosts === 0) return null;
   if (bundle === 0) return { number: index + 1, isExact: true };
-  if (bundle === bundles - 1) return { number: hosts - count + index + 1, isExact: true };
+  if (first === null && bundle === bundles - 1) {
+    return { number: hosts - count + index + 1, isExact: true };
+  }
   // If tabs were removed after publishing, the last numbers exceed the present total.
   if (first !== null && first + index < hosts) {
     return { number: first + index + 1, isExact: true };

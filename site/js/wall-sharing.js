@@ -50,10 +50,10 @@ export class WallSharing {
     const name = shownHost(withoutWww(tabs[slot].host));
     const wordsOf = (number) => (number ? SITE_CARD.sentence(name, number, manifest.hosts) : name);
     const number = tabNumber(manifest, scene);
-    await this.#offer(index, wordsOf(number), SITE_CARD.open, () => void this.showCard(index));
-    const first = number?.isExact === false ? await loadFirstTab(scene) : null;
-    const isOffered = this.#subject.index === index && this.#subject.shown === shown;
-    if (first !== null && isOffered) this.#bar.say(wordsOf(tabNumber(manifest, scene, first)));
+    const say = await this.#offer(index, wordsOf(number), SITE_CARD.open, () =>
+      void this.showCard(index));
+    const first = number && bundle > 0 ? await loadFirstTab(scene) : null;
+    say(wordsOf(tabNumber(manifest, scene, first)));
   }
 
   /** The group's tabs `members` have this top-level `domain`. */
@@ -62,8 +62,9 @@ export class WallSharing {
     const { number } = this.#partOf(first);
     const words = SHARE.group(domain, members.length);
     const what = { title: words, text: words, url: groupAddress(number) };
-    const say = (said) => this.#bar.say(said || words);
-    await this.#offer(first, words, SHARE.share, () => void shareNow(what, say));
+    const say = await this.#offer(first, words, SHARE.share, (sayLater) =>
+      void shareNow(what, (said) => sayLater(said || words)));
+    say(words);
   }
 
   /**

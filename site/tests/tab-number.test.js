@@ -24,6 +24,16 @@ test("elsewhere it is exact if the tabs before the bundle were counted", () => {
   assert.equal(tabNumber({ hosts: 0, bundles: 3 }, { bundle: 1, index: 2, count: 9 }, 9), null);
 });
 
+test("after takedowns no two tabs have the same exact number", () => {
+  const sizes = [100, 100, 100, 100, 100, 97, 100, 100, 100, 100];
+  const exact = sizes.flatMap((count, bundle) => Array.from({ length: count }, (_, index) =>
+    tabNumber({ hosts: 997, bundles: 10 }, { bundle, index, count }, bundle * 100)))
+    .filter(({ isExact }) => isExact).map(({ number }) => number);
+  assert.equal(new Set(exact).size, exact.length);
+  // The last three numbers of the published scan exceed the present total.
+  assert.equal(exact.length, 994);
+});
+
 test("elsewhere it is otherwise an estimate with the digits that are known", () => {
   assert.deepEqual(numberOf(SCAN, 102_512, 60), { number: 12_344_000, isExact: false });
   assert.deepEqual(numberOf({ hosts: 48_000, bundles: 400 }, 210, 50),

@@ -238,6 +238,7 @@ impl FetchArgs {
         }
     }
 
+    /// Makes the fetcher use a sample's small internet instead of the real one.
     #[cfg(feature = "local")]
     pub fn use_network(&mut self, network: SampleNetwork) {
         self.dns = Some(network.dns);

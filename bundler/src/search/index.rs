@@ -1,4 +1,5 @@
-//! Reads and rewrites the index for a range's search files, for takedowns.
+//! Reads and writes the index for a range's search files: the search job writes it, and takedowns
+//! rewrite it.
 //!
 //! Hostnames that differ only by `www.` have equal keys, and may be in two files.
 

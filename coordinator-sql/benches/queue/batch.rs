@@ -1,4 +1,4 @@
-//! Completes many jobs in one transaction, which workers never do.
+//! Completes a batch of no-op jobs in one call, like a worker's group commit.
 
 use everytab_coordinator::Lease;
 use serde_json::Value;

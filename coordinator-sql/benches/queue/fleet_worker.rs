@@ -63,7 +63,7 @@ struct Worker {
     held: Arc<Mutex<HashMap<Fence, Instant>>>,
     running: JoinSet<JobKind>,
     busy: HashMap<JobKind, u32>,
-    /// A worker's first jobs are shorter, as if they had started earlier.
+    /// Number of started jobs. A worker's first jobs are shorter, as if they had started earlier.
     begun: HashMap<JobKind, u32>,
 }
 

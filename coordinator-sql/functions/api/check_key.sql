@@ -1,7 +1,7 @@
 -- Rejects a key that is unknown, has another secret or was revoked, always with the same code.
--- Also rejects a request that does not fit into the key's leaky bucket; one that costs more
--- than burst fits once the bucket is empty. If p_cost is positive, locks the key's usage row,
--- so that requests for one key run one after another.
+-- Also rejects a request that does not fit into the key's leaky bucket. A request that costs
+-- more than burst fits once the bucket is empty. If p_cost is positive, locks the key's usage
+-- row, so that requests for one key run one after another.
 create or replace function api.check_key(p_key text, p_secret bytea, p_cost double precision)
 returns everytab.api_keys language plpgsql set search_path = everytab, pg_temp as $$
 declare

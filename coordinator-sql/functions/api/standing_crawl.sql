@@ -1,6 +1,6 @@
 -- Returns a key's standing crawl, which receives URLs that are submitted without a crawl.
--- end_overdue_crawl ends a replaced one, because this locks rows of crawl_slots. Null if
--- p_is_full is set and too many replaced crawls are still open. The caller holds the key's
+-- end_overdue_crawl ends a replaced one, because ending a crawl locks rows of crawl_slots. Null
+-- if p_is_full is set and too many replaced crawls are still open. The caller holds the key's
 -- usage row and its standing crawl's row.
 create or replace function api.standing_crawl(
     p_key text, p_store text, p_settings jsonb, p_is_full boolean)

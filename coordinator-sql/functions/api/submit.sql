@@ -28,7 +28,7 @@ begin
         cardinality(p_secrets), cardinality(p_crawls), cardinality(p_hosts), cardinality(p_urls),
         cardinality(p_max_ages), cardinality(p_groups), cardinality(p_masks),
         cardinality(p_data), cardinality(p_urgent_data)]) then
-        raise exception 'a call has at most % submissions, in arrays of equal length', max_rows
+        raise exception 'expected arrays of equal length, with at most % submissions', max_rows
             using errcode = 'invalid_parameter_value';
     end if;
     perform from api_usage u

@@ -1,5 +1,5 @@
 -- The caller has validated the patterns. The word is moved if they were changed since
--- p_version, and full if all versions have reached their maximum size.
+-- p_version, and full if all versions together would exceed their maximum size.
 create or replace function coordinator.change_patterns(
     p_id uuid, p_version integer, p_include jsonb, p_exclude jsonb, out word text,
     out version integer)

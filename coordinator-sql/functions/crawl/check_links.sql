@@ -6,7 +6,7 @@ declare
     max_rows constant integer := 5000;
 begin
     if cardinality(p_links) > max_rows then
-        raise exception 'a call has at most % link rows', max_rows
+        raise exception 'too many link rows in a call; the maximum is %', max_rows
             using errcode = 'invalid_parameter_value';
     end if;
 end $$;

@@ -1,4 +1,4 @@
--- Called when no archive contains some forgotten URLs and sites any longer. Skips those that
+-- Called when no archive contains these forgotten URLs and sites any longer. Skips those that
 -- were forgotten again since p_forgotten_at. Clears nothing while an index is being written
 -- that may contain one of them.
 create or replace function coordinator.clear_forgotten(

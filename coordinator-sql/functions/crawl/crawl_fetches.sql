@@ -1,8 +1,8 @@
 -- Until the crawl has ended, a transaction's fetches are returned only once all transactions
 -- that started before it are over, so that a reader that continues after the last fetch misses
 -- none. One host's fetches are ordered by URL hash, because an index finds them in this order,
--- so a reader may miss new ones. If a call reads its maximum number of rows first, the last row
--- contains only the position.
+-- so a reader may miss new ones. If a call reads its maximum number of rows before it finds
+-- p_limit fetches, the last row contains only the position.
 create or replace function coordinator.crawl_fetches(
     p_id uuid, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint, p_limit integer,
     p_outcome text, p_host bigint, p_status smallint)

@@ -1,4 +1,5 @@
--- Returns how many partitions were dropped, 0 while another transaction uses links.
+-- Drops the partitions of links that every slot has read, and returns how many. Returns 0 if
+-- another transaction is using the table.
 create or replace function coordinator.drop_read_links()
 returns integer language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare

@@ -1,5 +1,5 @@
--- Skips schedules that another transaction has locked. A schedule that missed several times
--- fires once. A start that fails does not delay other schedules.
+-- Skips schedules that another transaction has locked. A schedule that is several periods
+-- overdue fires once. A start that fails does not delay other schedules.
 create or replace function coordinator.fire_schedules()
 returns integer language plpgsql set search_path = everytab, pg_temp as $$
 declare

@@ -1,8 +1,8 @@
 -- If robots_until or addresses_until is null, the recorded robots.txt or addresses remain.
--- origins contains the origins that are paused, or that have not responded since. Each is a
--- JSON object with origin, since (the first failure), until (the end of the pause), pause_s,
--- failures (consecutive), outcome (of the last failure) and probe (the page to request after
--- the pause).
+-- origins contains the origins that are paused, or that have had no success since their
+-- last pause. Each is a JSON object with origin, since (the first failure), until (the end of the
+-- pause), pause_s, failures (consecutive), outcome (of the last failure) and probe (the page to
+-- request after the pause).
 create or replace function coordinator.put_hosts(p_slot smallint, p_hosts everytab.host_row[])
 returns void language sql set search_path = everytab, pg_temp as $$
     insert into frontier_hosts as h (

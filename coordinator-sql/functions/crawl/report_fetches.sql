@@ -1,7 +1,7 @@
 -- A row counts fetches with the same final state and the same outcome, status, type, depth or
 -- hour (UTC), or one host's failed or left fetches by outcome. The last row has the kind
--- position, and its name is the position for the next call; it is absent if no fetches were
--- left.
+-- position, and its name is the position for the next call. It is missing if there were no
+-- further fetches.
 create or replace function coordinator.report_fetches(
     p_crawl integer, p_after_epoch smallint, p_after_xid bigint, p_after_id bigint)
 returns table (kind text, name text, host_hash bigint, ending text, amount bigint)

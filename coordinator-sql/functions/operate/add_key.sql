@@ -1,4 +1,5 @@
--- p_secret is the digest of the key's secret. A null limit means unlimited.
+-- p_secret is the digest of the key's secret. p_urls_a_day, p_pages_a_day,
+-- p_max_bytes, p_max_crawls and p_rate are unlimited if null; no other argument may be null.
 create or replace function coordinator.add_key(
     p_key text, p_secret bytea, p_name text, p_requests_per_second double precision,
     p_burst integer, p_urls_a_day bigint, p_pages_a_day bigint, p_max_bytes bigint,

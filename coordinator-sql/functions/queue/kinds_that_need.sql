@@ -1,5 +1,5 @@
--- The digest "encoder" is that of the icons that the worker's encoder makes from test vectors. A
--- digest with an unknown name affects every kind.
+-- The digest "encoder" identifies the icons that the worker's encoder makes from test vectors.
+-- A digest with an unknown name affects every kind.
 create or replace function coordinator.kinds_that_need(p_digest text)
 returns everytab.job_kind[] language sql immutable as $$
     select case p_digest

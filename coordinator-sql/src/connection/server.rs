@@ -110,12 +110,6 @@ impl PostgresServer {
     }
 
     pub(super) fn no_answer(&self, seconds: f32) -> Error {
-        let reason =
-            format!("no answer in {seconds} s; is it running, and is --database-url right?");
-        Error::Connect { place: self.place(), reason, transient: true }
-    }
-
-    pub(super) fn all_in_use(&self, connections: usize, seconds: f32) -> Error {
         let reason = format!(
             "no response in {seconds} s; check that it is running and that --database-url is \
              correct"

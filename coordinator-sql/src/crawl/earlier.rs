@@ -119,7 +119,8 @@ impl FromRow for HashedFetch {
 
 sql_calls! {
     /// Returns up to `limit` of a crawl's URLs that were not captured, after a position. A row
-    /// contains its URL only if this is worth another request. Fewer rows are the last ones.
+    /// contains its URL only if this is worth another request. Fewer than `limit` rows mean that
+    /// no more follow.
     pub async fn failed_urls(
         crawl: i32,
         after: Option<&str>,

@@ -109,7 +109,7 @@ pub struct FetchRow {
 /// The URL that links or redirects to a fetched URL in the same crawl.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Via {
-    /// The hashes of the URL's host and key, whose row is recorded earlier or by the same
+    /// Hashes of the URL's host and key. Its row was recorded earlier, or is in the same
     /// checkpoint.
     Recorded(u64, u64),
     /// A URL that might not have a recorded row.
@@ -195,7 +195,8 @@ pub struct FrontierHostRow {
     pub response_ms: i32,
     /// The robots.txt's Crawl-delay, in milliseconds.
     pub crawl_delay_ms: Option<i32>,
-    /// Origins that are paused, or have not responded since, as in `put_hosts.sql`.
+    /// Origins that are paused, or that have had no success since their last pause, as in
+    /// `put_hosts.sql`.
     pub origins: Option<Value>,
     /// Packed robots.txt files and their expiry. `None` keeps the recorded ones.
     pub robots: Option<(Vec<u8>, DateTime<Utc>)>,

@@ -98,7 +98,7 @@ sql_calls! {
 
 impl Coordinator {
     /// Leases up to `wanted` free slots within the worker's share, if any crawl is open. Slots with
-    /// two or more deaths are leased in small groups or alone, regardless of `wanted`.
+    /// two deaths are leased a few at a time, and slots with more deaths alone.
     pub async fn lease_slots(&self, worker: &str, wanted: u32) -> Result<Vec<SlotLease>, Error> {
         let sql = "select * from coordinator.lease_slots($1, $2)";
         let wanted = i32::try_from(wanted).unwrap_or(i32::MAX);

@@ -108,9 +108,10 @@ impl Coordinator {
         transaction.script(lock).await?;
         let exists = "select exists (select from coordinator.list_scans()
                                       where $1::text is null or crawl = $1)";
-        let number = match transaction.value(exists, &[bind(&crawl)]).await? {
-            true => None,
-            false => Some(insert_scan(&transaction, scan).await?),
+        let number = if transaction.value(exists, &[bind(&crawl)]).await? {
+            None
+        } else {
+            Some(insert_scan(&transaction, scan).await?)
         };
         transaction.commit().await?;
         Ok(number)
@@ -124,7 +125,7 @@ impl Coordinator {
         let sql = "select coordinator.scan_status($1)";
         let document: Value = self.operator_value(sql, &[bind(&scan)]).await?;
         serde_json::from_value(document)
-            .map_err(|error| Error::Unexpected(format!("a status of another form ({error})")))
+            .map_err(|error| Error::Unexpected(format!("a malformed status ({error})")))
     }
 
     /// Returns the outcomes of the scan with which this one is compared. `None` if there is none.
@@ -133,7 +134,7 @@ impl Coordinator {
         let document: Option<Value> = self.operator_value(sql, &[bind(&scan)]).await?;
         let parse = |document| {
             serde_json::from_value(document)
-                .map_err(|error| Error::Unexpected(format!("outcomes of another form ({error})")))
+                .map_err(|error| Error::Unexpected(format!("malformed outcomes ({error})")))
         };
         document.map(parse).transpose()
     }

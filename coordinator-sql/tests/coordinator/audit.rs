@@ -199,7 +199,7 @@ impl World {
         given
     }
 
-    /// If the lease is lost, the call must return this.
+    /// Ends a lease with this call, which must report a lost lease.
     async fn end(&mut self, lease: Lease, verb: &str) {
         let worker = self.database.worker.clone();
         let current = self.is_current(&lease).await;

@@ -122,7 +122,7 @@ async fn renewals_cannot_extend_a_lease_past_its_deadline() {
     assert_eq!(database.worker.sweep(9).await.unwrap(), 1);
     let history = database.owner.job_history(lease.fence.job_id).await.unwrap();
     let said = history.last().unwrap().message.clone().unwrap();
-    assert_eq!(said, "the job met its deadline");
+    assert_eq!(said, "the job reached its deadline");
     database.run("update everytab.jobs set crashes = 3").await;
     let lease = database.lease_one(JobKind::Warc).await;
     database.run("update everytab.jobs set leased_at = now() - interval '31 s'").await;

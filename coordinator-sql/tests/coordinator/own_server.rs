@@ -1,5 +1,5 @@
-//! Starts separate Postgres servers for tests of roles, one for each version of the system's and of
-//! npm's `@embedded-postgres` packages, which `scripts/install/test.sh` installs.
+//! Starts separate Postgres servers for tests of roles: one for each version on the system, and one
+//! for each of npm's `@embedded-postgres` packages that `scripts/install/test.sh` installs.
 
 use std::{
     fs,

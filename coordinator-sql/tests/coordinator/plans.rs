@@ -134,8 +134,8 @@ async fn a_completion_finds_its_job_by_its_id() {
     }
 }
 
-/// Otherwise Postgres plans these functions' statements for each call, which takes more than half
-/// of its CPU time.
+/// Without this setting, Postgres plans these functions' statements for each call, which takes more
+/// than half of its CPU time.
 #[tokio::test]
 async fn the_calls_of_every_job_are_planned_once_per_session() {
     let database = Database::new().await;

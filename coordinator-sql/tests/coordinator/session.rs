@@ -10,7 +10,7 @@ use tokio_postgres::{
 };
 use uuid::Uuid;
 
-/// Dropping it rolls back its open transaction.
+/// Dropping a session rolls back its open transaction.
 pub(crate) struct Session(pub(crate) Client);
 
 impl Session {

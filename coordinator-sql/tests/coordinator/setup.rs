@@ -299,7 +299,7 @@ pub(crate) fn soon() -> Instant {
     Instant::now() + LIMIT
 }
 
-/// As if a worker had not noticed that it lost the lease.
+/// Copies a lease, as if a worker had not noticed that it lost the lease.
 pub(crate) fn again(lease: &Lease) -> Lease {
     Lease { ..*lease }
 }

@@ -1,6 +1,6 @@
 //! `inspect`: prints how this program reads files and URLs.
 //!
-//! JSON lines of a kind have the same fields, and a field is null if it does not apply. Bad input
+//! All JSON lines of one kind have the same fields. A field that does not apply is null. Bad input
 //! produces a JSON line with `error`, or a message on stderr if the output is human-readable, and
 //! the command continues.
 
@@ -81,10 +81,10 @@ enum InspectCommand {
     Normalize(normalize::NormalizeArgs),
 }
 
-/// Inspects the inputs in their order. The exit code is 1 after bad input.
+/// Inspects the inputs in order. Returns exit code 1 if any input was bad.
 ///
 /// # Errors
-/// Returns an error if stdout cannot be written, or if an option is invalid.
+/// Returns an error if stdout cannot be written, an option is invalid, or the fetcher cannot start.
 pub async fn run(args: InspectArgs) -> CliResult {
     let printed = match args.command {
         InspectCommand::Url(args) => return icons::urls(*args).await,

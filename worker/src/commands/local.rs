@@ -28,7 +28,9 @@ pub async fn run(args: LocalArgs) -> CliResult {
         return service::run(&args, address).await;
     }
     if args.given.has("to") {
-        return Err(CliError::usage("--to is the store of a crawl service: give --api, too"));
+        return Err(CliError::usage(
+            "--to sets the store of a crawl service, so it requires --api",
+        ));
     }
     let address = reserve(&args)?;
     check_worker(&args)?;
@@ -36,7 +38,7 @@ pub async fn run(args: LocalArgs) -> CliResult {
     let processes = WorkerProcesses::default();
     let at_second_signal = processes.clone();
     let stop = stop::on_signal(move || at_second_signal.kill())?;
-    // Workers and Postgres end with the thread that starts them, so this must be the main thread.
+    // Workers end with the thread that starts them, so this must be the main thread.
     let scan = LocalScan::open(&args.dir, &args.options())?;
     let result = scan_and_serve(&args, &scan, &processes, address, stop).await;
     processes.kill();

@@ -87,7 +87,9 @@ fn a_crawler_reads_title_address_and_picture_of_every_bundle() {
     assert!(bundles > 5, "{bundles}");
     assert_eq!(files(&site.join("t")).len() as u64, bundles);
     let served = Served::start(&internet, &site);
-    let (mut pictures, mut bytes, mut before) = (BTreeSet::new(), 0, 0);
+    let mut pictures = BTreeSet::new();
+    let mut bytes = 0;
+    let mut before = 0;
     for number in 0..bundles {
         let (status, kind, rule, body) = served.get(&format!("t/{number}.html"));
         let html = String::from_utf8(body).unwrap();
@@ -142,6 +144,7 @@ fn a_takedown_takes_the_host_out_of_its_link_page_whichever_scan_wrote_it() {
     let host = tag(&page(number), "data-site=\"");
     assert!(hosts_in(&page(number)).contains(&host));
     let before = entries(&site, number).len();
+    let (later, first) = (page(number + 2), tag(&page(number), "data-first=\""));
     // A takedown from this scan must not change another scan's page.
     let others = page(number).replace("data-scan=\"scans/", "data-scan=\"scans/other-");
     let other = site.join(format!("t/{}.html", number + 1));
@@ -161,6 +164,26 @@ fn a_takedown_takes_the_host_out_of_its_link_page_whichever_scan_wrote_it() {
     run(worker(["takedown", &second, "--site", &store])).expect_code(0);
     let html = page(number);
     assert!(!hosts_in(&html).contains(&second) && html.contains("<a href=\"../\">"), "{html}");
+}
+
+#[test]
+fn publishing_again_after_a_takedown_counts_the_tabs_again() {
+    let internet = internet(60, Mix::none());
+    let stores = Stores::folders(&internet, internet.folder.path());
+    let database = Database::new(&internet, stores);
+    database.start_scan(internet.crawl(), &["--entries-per-bundle", "4"]);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    let site = internet.folder.path().join("site");
+    let page = |number: u64| fs::read_to_string(site.join(format!("t/{number}.html"))).unwrap();
+    let number = (0..).find(|number| entries(&site, *number).len() > 2).unwrap();
+    let host = tag(&page(number), "data-site=\"");
+    let first = |number| tag(&page(number), "data-first=\"").parse::<u64>().unwrap();
+    let before = [first(number), first(number + 1)];
+    run(worker(["takedown", &host, "--site", &site.display().to_string()])).expect_code(0);
+    run(database.owner(&["publish"])).expect_code(0);
+    run(database.worker(&["--exit-when-done"])).expect_code(0);
+    assert!(!hosts_in(&page(number)).contains(&host));
+    assert_eq!([first(number), first(number + 1)], [before[0], before[1] - 1]);
 }
 
 #[test]

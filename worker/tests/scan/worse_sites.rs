@@ -242,7 +242,10 @@ fn a_published_scan_with_an_unreadable_manifest_keeps_its_bundles_after_a_retry(
         // A field of the wrong type, a missing field, and an invalid prefix.
         (changed(|manifest| drop(manifest.insert("bundles".into(), "all".into()))), reason),
         (changed(|manifest| drop(manifest.remove("hosts"))), reason),
-        (changed(|manifest| drop(manifest.insert("prefix".into(), "scans".into()))), "a slash"),
+        (
+            changed(|manifest| drop(manifest.insert("prefix".into(), "scans".into()))),
+            "trailing slash",
+        ),
     ];
     let retry = |option, value| {
         run(database.owner(&["scan", "retry", option, value])).expect_code(0);

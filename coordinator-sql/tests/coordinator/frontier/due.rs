@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{frontier::holder::new_crawl, session::query, setup::Database};
 
-/// A page limit is used up, and a large crawl without one is paused.
+/// Starts a crawl with due hosts. A page limit is used up, and a large crawl without one is paused.
 async fn crawl_with_hosts(database: &Database, page_limit: Option<i64>, hosts: i32) -> i32 {
     let mut crawl = new_crawl(page_limit);
     crawl.settings = json!({ "scope": "any", "media": "none" });

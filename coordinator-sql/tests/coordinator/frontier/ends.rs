@@ -207,7 +207,7 @@ async fn pages_are_reserved_before_they_are_fetched_and_returned_if_unused() {
     assert_eq!(status.left, json!({ "limit": 49 }));
 }
 
-/// Otherwise listing crawls would add up the sums of all slots in all crawls.
+/// Without these rows, listing crawls would add up the sums of all slots in all crawls.
 #[tokio::test]
 async fn the_sums_of_an_ended_crawl_are_stored() {
     let database = Database::new().await;

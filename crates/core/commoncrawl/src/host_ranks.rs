@@ -29,7 +29,7 @@ pub enum HostRanksError {
     /// A line is too long or has no host.
     #[error("line {line} is too long, or has no position and no host: {text:?}")]
     BadLine {
-        /// Line number from 1, or 0 if the line is too long.
+        /// Line number, starting at 1.
         line: usize,
         /// First 80 characters of this line.
         text: String,
@@ -68,7 +68,8 @@ pub fn read_host_ranks(gzip: &[u8], most: usize) -> Result<Vec<String>, HostRank
     if hosts.is_empty() { Err(HostRanksError::Empty) } else { Ok(hosts) }
 }
 
-fn read_line(lines: &mut impl BufRead) -> Result<Option<String>, HostRanksError> {
+/// `number` is the line's number, for errors.
+fn read_line(lines: &mut impl BufRead, number: usize) -> Result<Option<String>, HostRanksError> {
     let mut line = Vec::new();
     loop {
         let part = match lines.fill_buf() {

@@ -31,7 +31,7 @@ pub enum SeedError {
     #[error("neither a URL nor a hostname such as example.com")]
     NoHostname,
     /// The host has a character that hostnames cannot have.
-    #[error("no host has such a name")]
+    #[error("the hostname has an invalid character")]
     HostCharacters,
     /// The URL has a user name or password.
     #[error("the URL has a user name or password; remove it")]

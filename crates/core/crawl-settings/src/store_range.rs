@@ -19,7 +19,7 @@ pub struct StoreRange {
 
 /// The string is not a slot range with a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a range of stores looks like 00-7f=s3://bucket, with slots from 00 to ff")]
+#[error("invalid store range: expected slots from 00 to ff, as in 00-7f=s3://bucket")]
 pub struct StoreRangeError;
 
 impl FromStr for StoreRange {

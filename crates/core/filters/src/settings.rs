@@ -297,7 +297,8 @@ impl FilterSettings {
 impl WordSettings {
     fn check(&self) -> Result<(), FilterError> {
         if !(1..=MAX_WORDS).contains(&self.weights.len()) {
-            let reason = format!("{} words instead of 1 to {MAX_WORDS}", self.weights.len());
+            let count = self.weights.len();
+            let reason = format!("invalid number of words {count}: expected 1 to {MAX_WORDS}");
             return Err(FilterError::new("words.weights", reason));
         }
         for (word, weight) in &self.weights {

@@ -392,7 +392,8 @@ fn main() {
         _ => usage(),
     };
     let (Ok(seconds), Ok(seed)) = (seconds, seed) else { usage() };
-    let (seconds, folder) = (Duration::from_secs(seconds), Path::new(folder));
+    let seconds = Duration::from_secs(seconds);
+    let folder = Path::new(folder);
     let mut random = Random(u64::max(seed, 1));
     std::fs::create_dir_all(folder).unwrap();
     let (mut by_time, mut by_unit): (Vec<Tried>, Vec<Tried>) = (Vec::new(), Vec::new());

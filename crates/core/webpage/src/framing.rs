@@ -38,7 +38,8 @@ pub struct Framing {
     pub rule: &'static str,
     /// The deciding header's name, in lower case.
     pub header: Option<&'static str>,
-    /// The deciding header's value, truncated to 1 KiB.
+    /// The deciding part of the header, truncated to 1 KiB: the frame-ancestors sources, the MIME
+    /// type without parameters, or otherwise the whole value.
     pub value: Option<String>,
     #[serde(skip)]
     lists: Vec<AncestorList>,
@@ -164,7 +165,7 @@ fn by_frame_options(given: &[String]) -> Framing {
     Framing::new(verdict, rule).decided_by(FRAME_OPTIONS, &given.join(", "))
 }
 
-/// Trims the whitespace that Chromium ignores.
+/// Trims the whitespace that Chromium ignores, and converts to lower case.
 fn frame_option(value: &str) -> String {
     let is_space = |c: char| c.is_ascii_whitespace() || c == '\u{b}';
     value.trim_matches(is_space).to_ascii_lowercase()

@@ -31,7 +31,7 @@ const MAX_STORES: usize = 64;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CaptureError {
-    #[error("the row names no place of a record")]
+    #[error("the fetch has no valid record location")]
     NoPlace,
     #[error(transparent)]
     Store(#[from] StorageError),
@@ -39,7 +39,7 @@ pub(crate) enum CaptureError {
     Mismatch(#[from] RecordMismatch),
     #[error(transparent)]
     Conversion(#[from] ConversionFailed),
-    #[error("the process ends")]
+    #[error("the read was interrupted; the service may be stopping")]
     Stopping,
 }
 

@@ -56,7 +56,8 @@ pub(crate) async fn perform(
     let kept = kept_archives(context, job, &input.archives).await?;
     let missing = input.archives.iter().filter(|object| !kept.contains_key(*object)).count();
     if missing > 0 {
-        let (crawl, of) = (&job.crawl.name, input.archives.len());
+        let crawl = &job.crawl.name;
+        let of = input.archives.len();
         tracing::warn!(%crawl, missing, of, "the stores lack archives of recorded fetches");
     }
     stats.input(InputName::Archives, (kept.len() + missing) as u64);

@@ -109,7 +109,8 @@ impl<'a> Matcher<'a> {
     /// because an unpacked archive may have hundreds of megabytes.
     fn blanked(&self, archive: &Bytes) -> Blanked {
         let limits = Limits { max_block_bytes: MAX_BLOCK_BYTES, ..Limits::default() };
-        let (mut places, mut unreadable) = (Vec::new(), 0);
+        let mut places = Vec::new();
+        let mut unreadable = 0;
         // Ids of revisits whose bodies are forgotten. Requests and metadata refer to these ids.
         let mut copies = HashSet::new();
         for (offset, record) in Records::new(archive, limits) {

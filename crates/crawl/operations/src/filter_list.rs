@@ -21,7 +21,8 @@ use flate2::bufread::GzDecoder;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// Maximum unpacked bytes in the files that an import reads. The import fails beyond this limit.
+/// Maximum unpacked bytes in an import's files. The import fails beyond this limit. A tar file's
+/// skipped entries count, because they have to be unpacked.
 const MAX_IMPORT_BYTES: u64 = 4 << 30;
 /// Maximum entries in a directory tree or tar file. This includes entries that the import skips.
 const MAX_FILES: usize = 100_000;
@@ -124,13 +125,16 @@ impl Reading {
             return self.lines(whole, ONLY_CATEGORY, ListFileKind::Hosts);
         }
         let mut archive = tar::Archive::new(whole);
-        for member in archive.entries()? {
+        // Otherwise the library would read any extension header into memory.
+        for member in archive.entries()?.raw(true) {
             let member = member?;
             self.count_file()?;
+            let size = member.size();
             if !member.header().entry_type().is_file() {
+                self.count_bytes(size)?;
                 continue;
             }
-            let (path, size) = (member.path()?.into_owned(), member.size());
+            let path = member.path()?.into_owned();
             let parts: Vec<String> =
                 path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
             if !self.member(&parts, BufReader::new(member))? {
@@ -140,9 +144,9 @@ impl Reading {
         Ok(())
     }
 
-    /// Reads a file from a directory or tar file, if lists use this file name.
-    fn member(&mut self, path: &[String], input: impl BufRead) -> Result<(), ReadError> {
-        let [.., folder, name] = path else { return Ok(()) };
+    /// Reads a file from a directory or tar file. Returns false if lists do not use this file name.
+    fn member(&mut self, path: &[String], input: impl BufRead) -> Result<bool, ReadError> {
+        let [.., folder, name] = path else { return Ok(false) };
         let kind = match name.as_str() {
             "domains" => ListFileKind::Domains,
             "urls" => ListFileKind::Urls,
@@ -268,7 +272,8 @@ pub async fn import(
     let version = coordinator.add_filter_list(&row).await?;
     sink.data(format_args!("{name}\t{version}\t{}\t{entries}\t{}", row.kind, row.object))?;
     if list.bad_lines > 0 {
-        let (bad, shown) = (list.bad_lines, list.shown);
+        let bad = list.bad_lines;
+        let shown = list.shown;
         sink.note(format_args!("skipped {bad} invalid lines, such as {shown:?}"));
     }
     Ok(())
@@ -322,13 +327,22 @@ mod tests {
     fn the_skipped_entries_of_a_tar_file_count_towards_the_limit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("list.tar");
-        let mut header = tar::Header::new_ustar();
-        header.set_path("blacklists/README").unwrap();
-        header.set_size(MAX_IMPORT_BYTES + 1);
-        header.set_cksum();
-        fs::write(&path, header.as_bytes()).unwrap();
-        let error = read(&path).unwrap_err().message;
-        assert!(error.contains("more than 4294967296 bytes"), "{error}");
+        for kind in [
+            tar::EntryType::Regular,
+            tar::EntryType::Directory,
+            tar::EntryType::Symlink,
+            tar::EntryType::XHeader,
+            tar::EntryType::GNULongName,
+        ] {
+            let mut header = tar::Header::new_ustar();
+            header.set_path("blacklists/README").unwrap();
+            header.set_entry_type(kind);
+            header.set_size(MAX_IMPORT_BYTES + 1);
+            header.set_cksum();
+            fs::write(&path, header.as_bytes()).unwrap();
+            let error = read(&path).unwrap_err().message;
+            assert!(error.contains("more than 4294967296 bytes"), "{kind:?}: {error}");
+        }
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl FromStr for Bounds {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let read = |text: &str| text.parse().map_err(|_| format!("{text:?} is not a number"));
-        let (least, most) = text.split_once('-').ok_or("two numbers, such as 20-5000")?;
+        let (least, most) = text.split_once('-').ok_or("expected two numbers, such as 20-5000")?;
         Ok(Self(read(least)?, read(most)?))
     }
 }

@@ -82,9 +82,10 @@ pub fn suffix(text: &str) -> Result<String, String> {
 
 fn sha256(text: &str) -> Result<String, String> {
     let text = text.trim().to_ascii_lowercase();
-    match text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        true => Ok(text),
-        false => Err(format!("{text:?} is not a SHA-256: give 64 hexadecimal digits")),
+    if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        Ok(text)
+    } else {
+        Err(format!("{text:?} is not a SHA-256: expected 64 hexadecimal digits"))
     }
 }
 

@@ -90,10 +90,8 @@ pub async fn read_home_pages(
         .map(|host| read_member(source.clone(), host, isolation.clone()))
         .collect();
     // In isolation, each record is parsed before the next one is read.
-    let (in_flight, batch) = match isolation.is_on() {
-        true => (1, 1),
-        false => (CONCURRENT_RECORDS, PAGES_PER_BATCH),
-    };
+    let (in_flight, batch) =
+        if isolation.is_on() { (1, 1) } else { (CONCURRENT_RECORDS, PAGES_PER_BATCH) };
     let mut reads = stream::iter(reads).buffer_unordered(in_flight).ready_chunks(batch);
     let mut rows = Vec::new();
     while let Some(come) = reads.next().await {

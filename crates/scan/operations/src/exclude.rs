@@ -38,9 +38,10 @@ impl ExclusionPattern {
         if let Ok(network) = text.parse::<IpNet>() {
             let (least_v4, least_v6) = MIN_PREFIX;
             let least = if network.addr().is_ipv4() { least_v4 } else { least_v6 };
-            return match network.prefix_len() >= least {
-                true => Ok(Self::Network(network.trunc())),
-                false => Err(format!(
+            return if network.prefix_len() >= least {
+                Ok(Self::Network(network.trunc()))
+            } else {
+                Err(format!(
                     "{text:?} is too large: the largest network is /{least}; `scan pause --kind \
                      icon` stops everything"
                 ))

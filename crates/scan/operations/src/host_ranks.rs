@@ -68,7 +68,8 @@ pub(crate) async fn find(
         ))
     })?;
     let list = HostRanks::write(&hosts);
-    let (count, sha256) = (hosts.len() as u64, hex::encode(Sha256::digest(&list)));
+    let count = hosts.len() as u64;
+    let sha256 = hex::encode(Sha256::digest(&list));
     tracing::info!(read_from, bytes = gzip.len(), hosts = count, "found host ranks for search");
     let pinned = PinnedRanks { asked: asked.to_owned(), read_from, hosts: count, sha256 };
     Ok(Some(FoundRanks { pinned, list }))

@@ -181,7 +181,9 @@ impl HostRequests {
     /// Returns an error if a line cannot be written.
     pub fn tell(&self, sink: &dyn LineSink) -> Result<(), OperationError> {
         let as_whom = self.user_agent.as_deref().unwrap_or("the User-Agent of each worker");
-        let (scan, host, count) = (self.scan, &self.host, self.requests.len());
+        let scan = self.scan;
+        let host = &self.host;
+        let count = self.requests.len();
         sink.note(format_args!("scan {scan} sent {count} requests to {host}, as {as_whom}"));
         for AskedOnce { asked_at, url, method, outcome, status, bytes } in &self.requests {
             let status = status.map_or("-".to_owned(), |status| status.to_string());

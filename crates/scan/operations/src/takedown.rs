@@ -173,7 +173,8 @@ struct Takedown<'a> {
 }
 
 impl Takedown<'_> {
-    /// Returns false if a scan cannot be searched, or one of its map tiles cannot be repainted.
+    /// Returns false if a scan cannot be searched, one of its request files is damaged, or one of
+    /// its map tiles cannot be repainted.
     async fn remove(&self, needs_site: bool) -> Result<(Gone, bool), OperationError> {
         let mut gone = Gone::new();
         let mut is_whole = true;
@@ -192,7 +193,14 @@ impl Takedown<'_> {
             }
         }
         for prefix in self.site.list_folders(SCANS_PREFIX).await? {
-            self.remove_requests(&prefix).await?;
+            match self.remove_requests(&prefix).await {
+                // A damaged file must not keep the other scans' tabs on the site.
+                Err(error) if cannot_be_searched(&error) => {
+                    self.sink.note(format_args!("{}", error.message));
+                    is_whole = false;
+                }
+                removed => removed?,
+            }
             if prefix == published {
                 continue;
             }

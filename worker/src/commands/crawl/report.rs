@@ -154,12 +154,15 @@ fn csv_line(text: &mut String, (by, name): (&str, &str), endings: &Endings, reas
     writeln!(text, "{by},{name},{captured},{failed},{refused},{left},{reasons}").ok();
 }
 
+/// Quotes a field. Strangers choose hostnames and content types, so this adds an apostrophe to a
+/// field that a spreadsheet would run as a formula.
 fn quoted(value: &str) -> String {
     let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let value = format!("{}{value}", if is_formula { "'" } else { "" });
-    match value.contains(['"', ',', '\r', '\n']) {
-        true => format!("\"{}\"", value.replace('"', "\"\"")),
-        false => value,
+    if value.contains(['"', ',', '\r', '\n']) {
+        format!("\"{}\"", value.replace('"', "\"\""))
+    } else {
+        value
     }
 }
 

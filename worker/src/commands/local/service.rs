@@ -63,7 +63,7 @@ pub(super) async fn run(args: &LocalArgs, address: SocketAddr) -> CliResult {
     let processes = WorkerProcesses::default();
     let at_second_signal = processes.clone();
     let stop = stop::on_signal(move || at_second_signal.kill())?;
-    // Workers and Postgres end with the thread that starts them, so this must be the main thread.
+    // Workers end with the thread that starts them, so this must be the main thread.
     let service = LocalService::open(&args.dir)?;
     let served = serve(&args, &service, &processes, reserved, stop).await;
     let closed = service.close(&processes).await;

@@ -67,7 +67,7 @@ pub enum FilterListError {
     #[error("not a list, or a list with another format version")]
     Magic,
     /// The list has another kind.
-    #[error("this is a list of another kind")]
+    #[error("the list has another kind")]
     Kind,
     /// The directory is invalid, or does not match the list's length.
     #[error("the list is truncated, or its directory is invalid")]

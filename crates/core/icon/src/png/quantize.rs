@@ -201,7 +201,8 @@ fn split(colours: &[Colour], enough: i64) -> Vec<Group> {
         let mean = quotient(sums.channels()[widest], sums.count()) as i32;
         // Move the colours that are at most the mean to the front. We use a mask instead of a
         // branch, because the processor would mispredict half the branches.
-        let (mut low, mut cut) = (Sums::default(), 0);
+        let mut low = Sums::default();
+        let mut cut = 0;
         let part = &mut order[range.clone()];
         for place in 0..part.len() {
             let (index, first_high) = (part[place], part[cut]);

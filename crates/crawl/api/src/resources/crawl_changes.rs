@@ -109,7 +109,8 @@ pub(crate) async fn change(
     for _ in 0..TRIES {
         let found = service.coordinator.api_crawls(&caller, Some(id), 1, None).await?;
         let crawl = found.into_iter().next().ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
-        let (version, changes) = (crawl.patterns_version(), changes.clone());
+        let version = crawl.patterns_version();
+        let changes = changes.clone();
         let settings = in_background(&service, move |_| changes.applied_to(&crawl));
         let CrawlSettings { include, exclude, .. } = settings.await?;
         let change = PatternChange { version, include: json!(include), exclude: json!(exclude) };

@@ -170,7 +170,8 @@ async fn lists_of(
     let names: Vec<&str> = settings.lists.iter().map(|list| list.name.as_str()).collect();
     let stored = service.coordinator.api_filter_lists(caller, Some(&names)).await?;
     let frozen: Vec<FrozenList> = stored.iter().map(frozen_list).collect();
-    let (stores, until) = (&service.settings.stores, tokio::time::Instant::now() + LIST_TIME);
+    let stores = &service.settings.stores;
+    let until = tokio::time::Instant::now() + LIST_TIME;
     let found = service.lists.load_all("test", &frozen, stores, Some(until)).await;
     Ok(found.into_iter().map(|(name, list)| (name.to_owned(), list)).collect())
 }

@@ -45,7 +45,9 @@ async fn the_feed_has_each_urls_outcome_and_referrer() {
     assert_eq!((&first["via"], first.get("certificate")), (&json!("https://a.test/1"), None));
     assert_eq!((second.get("via"), &second["certificate"]), (None, &json!("expired")));
     // A response examines a limited number of rows, and its cursor continues after them.
-    let (mut found, mut pages, mut query) = (0, 0, String::new());
+    let mut found = 0;
+    let mut pages = 0;
+    let mut query = String::new();
     loop {
         let page = world.get(&key, &format!("{feed}?status=404&limit=1000{query}")).await;
         let page = page.expect(200);

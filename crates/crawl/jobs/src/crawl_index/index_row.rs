@@ -14,7 +14,7 @@ const OK: u16 = 200;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotIndexed {
-    #[error("the record of {url} is in {object:?}, which is no archive of the crawl")]
+    #[error("the record of {url} is in {object:?}, which is not one of the crawl's archives")]
     Archive { url: String, object: String },
     #[error(transparent)]
     Row(#[from] CaptureRowError),

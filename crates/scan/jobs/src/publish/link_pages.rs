@@ -57,8 +57,10 @@ pub(super) async fn publish(
 ) -> Result<(), JobError> {
     let objects = ScanObjects::new(site, &manifest.prefix, heartbeat);
     let bundles = i32::try_from(manifest.bundles).unwrap_or(i32::MAX);
-    let best = objects.best_known(bundles.unsigned_abs() as usize).await?;
-    let firsts = tabs_before(&best, manifest.hosts);
+    let (best, is_complete) = objects.best_known(bundles.unsigned_abs() as usize).await?;
+    // Without some search files, all later numbers would be wrong.
+    let firsts: Vec<Option<u64>> =
+        tabs_before(&best).map(|first| is_complete.then_some(first)).collect();
     let page = |bundle: i32, best: &BestKnown, first: Option<u64>| LinkPage {
         bundle,
         tabs: best.tabs(),
@@ -88,13 +90,10 @@ pub(super) async fn publish(
     Ok(())
 }
 
-/// Returns for each bundle the number of tabs in the bundles before it. All are `None` if the
-/// search files do not have all `hosts` tabs, because they would give wrong numbers.
-fn tabs_before(best: &[BestKnown], hosts: u64) -> Vec<Option<u64>> {
-    let counts = || best.iter().map(|best| u64::from(best.tabs()));
-    let is_complete = counts().sum::<u64>() == hosts;
-    let firsts = counts().scan(0, |sum, tabs| Some(std::mem::replace(sum, *sum + tabs)));
-    firsts.map(|first| is_complete.then_some(first)).collect()
+/// Returns for each bundle the number of tabs in the bundles before it.
+fn tabs_before(best: &[BestKnown]) -> impl Iterator<Item = u64> {
+    let counts = best.iter().map(|best| u64::from(best.tabs()));
+    counts.scan(0, |sum, tabs| Some(std::mem::replace(sum, *sum + tabs)))
 }
 
 async fn put_pages(
@@ -129,13 +128,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_known_only_if_the_search_files_have_all_tabs() {
+    fn a_bundles_number_counts_the_tabs_before_it() {
         let bundles = [2, 0, 3].map(|tabs| {
             let mut best = BestKnown::default();
             (0..tabs).for_each(|tab| best.add(&format!("{tab}.example"), None));
             best
         });
-        assert_eq!(tabs_before(&bundles, 5), [Some(0), Some(2), Some(2)]);
-        assert_eq!(tabs_before(&bundles, 6), [None; 3]);
+        assert_eq!(tabs_before(&bundles).collect::<Vec<u64>>(), [0, 2, 2]);
     }
 }

@@ -93,28 +93,35 @@ impl ScanObjects<'_> {
             None => LinkPage { bundle: number, ..LinkPage::default() },
         };
         let after = after.write();
-        match after.as_bytes() == before.bytes {
-            true => ObjectChange::Keep(()),
-            false => ObjectChange::Write(after.into(), ()),
+        if after.as_bytes() == before.bytes {
+            ObjectChange::Keep(())
+        } else {
+            ObjectChange::Write(after.into(), ())
         }
     }
 
     /// Returns the best-known hostnames of the first `bundles` bundles, from the search files.
     /// Skips search files that are missing or malformed, because a scan is published without the
-    /// files of discarded search jobs, too.
-    pub(crate) async fn best_known(&self, bundles: usize) -> Result<Vec<BestKnown>, StorageError> {
+    /// files of discarded search jobs, too. The returned flag is true if this skipped no file.
+    pub(crate) async fn best_known(
+        &self,
+        bundles: usize,
+    ) -> Result<(Vec<BestKnown>, bool), StorageError> {
         let mut best = vec![BestKnown::default(); bundles];
+        let mut is_complete = true;
         for range in 0..RANGES {
             let key = format!("{}{}", self.prefix, search_index_path(range));
             let Some(index) = self.site.get_tagged(&key).await? else {
                 tracing::warn!(key, "link pages have no names of this range: its index is missing");
+                is_complete = false;
                 continue;
             };
             let files = read_index(&index.bytes).len();
             let reads: Vec<_> = (0..files).map(|number| self.names_in(range, number)).collect();
             let mut lines = stream::iter(reads).buffered(CONCURRENT_OBJECTS);
             while let Some(lines) = lines.try_next().await? {
-                for SearchEntry { hostname, bundle, rank, .. } in &lines {
+                is_complete &= lines.is_some();
+                for SearchEntry { hostname, bundle, rank, .. } in lines.iter().flatten() {
                     let of_bundle = usize::try_from(*bundle).ok().and_then(|at| best.get_mut(at));
                     if let Some(of_bundle) = of_bundle {
                         of_bundle.add(hostname, *rank);
@@ -122,22 +129,27 @@ impl ScanObjects<'_> {
                 }
             }
         }
-        Ok(best)
+        Ok((best, is_complete))
     }
 
+    /// Returns `None` if the file is missing or malformed.
     async fn names_in(
         &self,
         range: usize,
         number: usize,
-    ) -> Result<Vec<SearchEntry>, StorageError> {
+    ) -> Result<Option<Vec<SearchEntry>>, StorageError> {
         let key = format!("{}{}", self.prefix, search_file_path(range, number));
         let found = self.site.get_tagged(&key).await?;
         self.heartbeat.beat();
-        let bytes = found.map(|found| found.bytes).unwrap_or_default();
-        Ok(read_lines(&bytes).unwrap_or_else(|error| {
-            tracing::warn!(key, %error, "link pages have no names of this search file");
-            Vec::new()
-        }))
+        let Some(found) = found else {
+            tracing::warn!(key, "link pages have no names of this search file: it is missing");
+            return Ok(None);
+        };
+        Ok(read_lines(&found.bytes)
+            .inspect_err(|error| {
+                tracing::warn!(key, %error, "link pages have no names of this search file");
+            })
+            .ok())
     }
 }
 

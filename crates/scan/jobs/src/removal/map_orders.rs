@@ -141,7 +141,7 @@ impl ScanObjects<'_> {
                 continue;
             };
             let Some(numbers) = order.read_places(&found.bytes) else {
-                done.damaged.push(format!("{key}: it is not a valid places file"));
+                done.damaged.push(format!("{key} is not a valid places file"));
                 continue;
             };
             for (place, tab) in (number * per_file..).zip(numbers) {

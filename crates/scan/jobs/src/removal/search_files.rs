@@ -42,7 +42,7 @@ pub enum RemovalError {
     /// A store failed, or an object is missing.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// An object on the site is malformed, or the search index cannot be read.
+    /// An object on the site is malformed, or the search index is missing.
     #[error("{0}")]
     NotUnderstood(String),
     /// A blocking task was aborted. The same removal may succeed later.
@@ -209,11 +209,14 @@ impl SearchFiles<'_> {
 
     async fn index(&self, range: usize) -> Result<Vec<String>, RemovalError> {
         let key = format!("{}{}", self.0.prefix, search_index_path(range));
-        let bytes = self.0.site.get(&key).await.map_err(|error| match error.is_not_found() {
-            true => RemovalError::NotUnderstood(format!(
-                "the site's search index, by which a tab is found: {error}"
-            )),
-            false => error.into(),
+        let bytes = self.0.site.get(&key).await.map_err(|error| {
+            if error.is_not_found() {
+                RemovalError::NotUnderstood(format!(
+                    "the site's search index, by which a tab is found: {error}"
+                ))
+            } else {
+                error.into()
+            }
         })?;
         Ok(read_index(&bytes))
     }
@@ -270,13 +273,16 @@ mod tests {
 
     use super::*;
 
-    /// Looks up a host in a site whose search indexes are directories (unreadable) or missing.
+    /// Looks up a host in a site whose search indexes are missing, or unreadable because they are
+    /// links to themselves.
     async fn error_of(unreadable: bool) -> RemovalError {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("file://{}", folder.path().display());
         let site = everytab_storage::open(&url, &StoreSettings::default()).await.unwrap();
         for range in (0..RANGES).filter(|_| unreadable) {
-            std::fs::create_dir_all(folder.path().join(search_index_path(range))).unwrap();
+            let path = folder.path().join(search_index_path(range));
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink("index.tsv", path).unwrap();
         }
         let heartbeat = Heartbeat::default();
         let files = SearchFiles(ScanObjects::new(&*site, "", &heartbeat));

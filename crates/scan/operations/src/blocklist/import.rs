@@ -155,7 +155,8 @@ pub async fn import(
         sink.note(format_args!("{known} of them were on the blocklist already"));
     }
     if list.bad_lines > 0 {
-        let (bad, shown) = (list.bad_lines, list.shown.join(", "));
+        let bad = list.bad_lines;
+        let shown = list.shown.join(", ");
         sink.note(format_args!("skipped {bad} lines without a host, such as {shown:?}"));
     }
     sink.note(format_args!(

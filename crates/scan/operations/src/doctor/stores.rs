@@ -270,7 +270,7 @@ const PROBE: &[u8] = b"everytab doctor";
 async fn try_store(store: &dyn Store, key: &str) -> Result<Option<&'static str>, StorageError> {
     store.put(key, Bytes::from_static(PROBE), PutOptions::default()).await?;
     if store.get(key).await? != PROBE {
-        return Ok(Some("it returns other bytes than were written"));
+        return Ok(Some("it does not return the bytes that were written"));
     }
     if store.list_all(key).await?.len() != 1 {
         return Ok(Some("it does not list an object that was written"));

@@ -81,7 +81,8 @@ fn pages_that_repeat_others_close_their_shape_and_new_ones_keep_theirs_open() {
     assert!(!known.state.is_of_trap(&url("/day/49"), LinkFlags::SEED, &known.rules));
     let submitted = Link::submitted(url("/day/70"), false, 0);
     assert_eq!(known.state.merge([submitted], &known.rules, &mut known.site).new, 1);
-    let (pages, finished) = (known.site.pages, url("/day/49").hash());
+    let pages = known.site.pages;
+    let finished = url("/day/49").hash();
     assert_eq!(known.state.leave_trap(finished, &mut known.site), FinishEffect::Finished);
     assert_eq!(known.state.leave_trap(finished, &mut known.site), FinishEffect::AlreadyFinished);
     assert_eq!((known.site.pages, known.state.sums().left), (pages - 1, 1));

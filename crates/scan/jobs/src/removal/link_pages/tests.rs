@@ -93,8 +93,10 @@ async fn missing_and_damaged_search_files_leave_their_names_out() {
         put(&*site, &format!("{PREFIX}{}", search_index_path(range)), index).await;
     }
     let heartbeat = Heartbeat::default();
-    let best = ScanObjects::new(&*site, PREFIX, &heartbeat).best_known(2).await.unwrap();
+    let objects = ScanObjects::new(&*site, PREFIX, &heartbeat);
+    let (best, is_complete) = objects.best_known(2).await.unwrap();
     let found: Vec<_> = best.iter().map(|best| (best.tabs(), best.names())).collect();
     let expected = vec!["long-but-known.example".to_owned(), "a.example".to_owned()];
     assert_eq!(found, [(2, expected), (0, Vec::new())]);
+    assert!(!is_complete);
 }

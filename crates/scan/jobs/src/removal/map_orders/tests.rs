@@ -254,9 +254,9 @@ async fn damaged_objects_of_an_order_are_named_and_the_others_are_painted() {
     put("map/colour/places/0.bin", "\u{80}").await;
     let done = again(&manifest).await;
     let expected = [
-        "map/colour/places/0.bin: it is not a valid places file",
+        "map/colour/places/0.bin is not a valid places file",
         "map/later/index.json: this version does not know the order",
-        "map/rank/index.json: it is missing",
+        "map/rank/index.json is missing",
     ];
     assert_eq!(done.damaged, expected.map(|reason| format!("{prefix}{reason}")));
     put("map/colour/index.json", "{").await;

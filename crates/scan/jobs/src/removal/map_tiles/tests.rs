@@ -164,9 +164,9 @@ async fn a_damaged_tile_is_named_and_all_others_are_painted() {
     // reached.
     assert_eq!(done.tiles.len(), 6);
     let [a, b, c] = &done.damaged[..] else { panic!("{:?}", done.damaged) };
-    assert!(a.starts_with(&format!("{garbage}: it is no JPEG")), "{a}");
+    assert!(a.starts_with(&format!("{garbage}: not a map tile's JPEG")), "{a}");
     assert_eq!(*b, format!("{small}: it does not have this map's tile size"));
-    assert_eq!(*c, format!("{missing}: it is missing"));
+    assert_eq!(*c, format!("{missing} is missing"));
     let trouble = done.trouble(&prefix).unwrap();
     let said = format!(
         "and 2 more: the map may still show what was removed; `scan retry --scan \
