@@ -53,7 +53,8 @@ impl Peer {
             .unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         let line = text.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| {
-            panic!("the peer said: {text}{}", String::from_utf8_lossy(&output.stderr))
+            let errors = String::from_utf8_lossy(&output.stderr);
+            panic!("the peer printed no line of JSON; its output: {text}{errors}")
         });
         serde_json::from_str(line).unwrap()
     }

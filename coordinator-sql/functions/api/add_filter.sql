@@ -7,7 +7,7 @@ returns table (id uuid, owner text, name text, version integer, body jsonb,
                changed_at timestamptz, is_repeated boolean)
 language plpgsql security definer set search_path = everytab, pg_temp as $$
 declare
-    -- A filter has up to 512 KiB, and one response lists all of a key's filters.
+    -- Limits a key's filters to about 50 MB, at up to 512 KiB per filter.
     max_filters constant integer := 100;
     key_owner text := 'key:' || p_key;
     known jsonb;

@@ -32,6 +32,6 @@ exception
            and (p_mode = 'access exclusive' or l.mode <> 'AccessShareLock')
          order by a.xact_start nulls last limit 1;
         raise exception 'table % is locked by %', next_table,
-            coalesce(holder, 'a session that has since ended')
+            coalesce(holder, 'a session that has released it since')
             using errcode = 'ET011';
 end $$;

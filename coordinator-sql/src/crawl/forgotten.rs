@@ -71,9 +71,9 @@ sql_calls! {
     pub async fn forgotten_archives(number: i32) -> Result<Vec<ForgottenArchive>, Error>
         = operator_rows("select * from coordinator.forgotten_archives($1)", number);
 
-    /// Deletes the contents of forgotten URLs and sites from rows, because no archive contains them
-    /// any longer. Returns how many were cleared, 0 while an index is being written that may
-    /// contain one. Skips those that were forgotten again since.
+    /// Deletes what Postgres still stores of forgotten URLs and sites. Call this only when no
+    /// archive contains them any longer. Returns how many were cleared, 0 while an index is being
+    /// written that may contain one. Skips those that were forgotten again since.
     pub async fn clear_forgotten(forgotten: &[Forgotten]) -> Result<i32, Error>
         = operator_value(
             "select coordinator.clear_forgotten($1, $2)",

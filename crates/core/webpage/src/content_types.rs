@@ -22,7 +22,10 @@ pub struct ContentTypes {
 
 /// A list has an invalid content type, or too many items.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a content type (html, xhtml, text, pdf, images, or such as image/svg+xml)")]
+#[error(
+    "invalid content types {0:?}: expected at most {MAX_TYPES} of html, xhtml, text, pdf, images, \
+     or types such as image/svg+xml"
+)]
 pub struct UnknownContentType(String);
 
 impl ContentTypes {

@@ -146,6 +146,7 @@ pub(crate) async fn known<T>(
 }
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// Maximum key length.
 const MAX_KEY_CHARACTERS: usize = 255;
 
 /// Returns a request's idempotency key and digest. `None` if it has none.
@@ -177,6 +178,7 @@ pub(crate) fn idempotency_key(
     Ok(Some(IdempotencyKey { name: name.to_owned(), request_sha256: digest.finalize().into() }))
 }
 
+/// Maximum name length.
 const MAX_NAME_CHARACTERS: usize = 100;
 
 pub(crate) fn check_name(name: &str) -> Result<(), Problem> {

@@ -86,6 +86,7 @@ pub(crate) fn parse_url_id(text: &str, secret_sha256: &[u8; 32]) -> Option<Fetch
     })
 }
 
+/// The code's length in bytes.
 const CURSOR_CODE_BYTES: usize = 16;
 /// Maximum cursor length. A cursor may contain a snapshot, which lists transactions in progress.
 const MAX_CURSOR_CHARACTERS: usize = 8_192;

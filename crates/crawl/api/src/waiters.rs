@@ -20,9 +20,11 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
+/// Maximum waiting requests per key.
 pub(crate) const MAX_WAITERS_PER_KEY: usize = 32;
 /// Seconds after which a client may retry if its key has too many waiting requests.
 const RETRY_S: u64 = 5;
+/// Interval between polls.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone)]

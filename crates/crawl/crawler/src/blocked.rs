@@ -9,7 +9,9 @@ use everytab_coordinator::{BlockedHost, Coordinator, Error};
 use everytab_fetcher::{Exclusion, Exclusions, Fetcher};
 use tokio::time::timeout;
 
+/// Interval between polls for added hosts.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
+/// Time limit for a poll.
 const POLL_TIME: Duration = Duration::from_secs(5);
 /// If the list is older than this, requests wait.
 const MAX_AGE: Duration = Duration::from_secs(40);

@@ -14,9 +14,9 @@ use everytab_webpage::RobotsTxt;
 
 use crate::origins::{HostOrigins, seconds};
 
-/// If a request is late by at most this much, the next ones may be early. Otherwise a rate of
-/// hundreds of requests per second would not be reached, because timers are a few milliseconds
-/// late.
+/// After a late request, the next ones may make up for the delay, by at most this much. Otherwise a
+/// rate of hundreds of requests per second would not be reached, because timers are a few
+/// milliseconds late.
 const CATCH_UP: Duration = Duration::from_millis(50);
 /// Maximum interval between a worker's requests that a rate can cause.
 const MAX_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);

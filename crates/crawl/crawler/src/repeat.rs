@@ -15,6 +15,7 @@ use tokio::{
 
 /// Maximum URLs that one call looks up.
 const URLS_PER_CALL: usize = 500;
+/// Pause before a failed lookup is repeated.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone)]

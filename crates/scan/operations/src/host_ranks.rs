@@ -95,7 +95,8 @@ pub(crate) async fn delete(archive: &str, scan_id: Uuid) {
     }
 }
 
-/// Returns true if a scan with `found` in its settings requested the same ranks as `asked`.
+/// Returns true if a scan with these ranks matches `asked`, the value of `--host-ranks`. A scan
+/// without ranks matches both `latest` and `none`.
 pub fn is_of(found: Option<&PinnedRanks>, asked: &str) -> bool {
     match found {
         Some(found) => found.asked == asked,
@@ -120,8 +121,8 @@ async fn newest(store: &dyn Store, is_public: bool) -> Result<Option<String>, Op
 /// It is better to start later than to publish a month's site without ranks.
 fn unreadable(error: StorageError) -> OperationError {
     OperationError::new(format!(
-        "cannot read host ranks for search: {error}; start the scan again later, or without \
-         ranks by --host-ranks none"
+        "cannot read host ranks for search: {error}; start the scan again later, or use \
+         --host-ranks none to start it without ranks"
     ))
 }
 

@@ -8,6 +8,7 @@ use super::{
     rates::{CONSOLE_DISK_GB, DATABASE_GB, RESTART_DAYS, SPARE_HOURS, STOP_HOURS},
 };
 
+/// Hours per day.
 const HOURS_PER_DAY: f64 = 24.0;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
