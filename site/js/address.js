@@ -1,13 +1,12 @@
 // This module reads and writes the page's address: seed, tab, site, open and skin in the location's
-// hash. The page always has an address that leads to the same wall, and values from a hash are
-// validated.
+// hash. Values from a hash are untrusted, so they are validated.
 
 import { hostnameOf } from "./bundles.js";
 import { SKINS } from "./layout.js";
 
 /**
- * Reads a location hash. If a value is absent or invalid, it is null, "" or false. `site` is a
- * hostname in ASCII; `tab` is the number of the first tab in view.
+ * Reads a location hash. Missing or invalid values become null (seed), 0 (tab), false (open) or "".
+ * `site` is a hostname in ASCII, and `tab` is the number of the first tab in view.
  */
 export function readAddress(hash) {
   const fields = new URLSearchParams(hash.slice(1));
@@ -26,13 +25,13 @@ export function readAddress(hash) {
   };
 }
 
-/** Inverse of `readAddress`. With a site, the tab is omitted. */
+/** Writes a location hash. With a site, the tab is omitted. */
 export function writeAddress({ seed, tab, site, open, skin }) {
   const place = site ? `&site=${site}${open ? "&open" : ""}` : tab > 0 ? `&tab=${tab}` : "";
   return `#seed=${seed}${place}${skin ? `&skin=${skin}` : ""}`;
 }
 
-/** Folds a number to a 32-bit seed. */
+/** Folds a number into a 32-bit seed. */
 export function seedOfNumber(number) {
   return (Math.floor(number / 4294967296) ^ (number % 4294967296)) >>> 0;
 }
@@ -44,21 +43,25 @@ export class Address {
   constructor(onChange) {
     this.#onChange = onChange;
     this.seed = seedOfNumber(Date.now());
-    /** The skin that the visitor chose, or "". Going back keeps it. */
+    /** The skin that the visitor chose, or "". Back and Forward do not change it. */
     this.skin = readAddress(location.hash).skin;
     this.beforeStep = () => {};
     this.#read();
     window.addEventListener("popstate", () => this.#follow());
-    // An edited hash has no state, and need not send popstate.
+    // When the visitor edits the hash, the new entry has no state, and the browser need not send
+    // popstate.
     window.addEventListener("hashchange", () => history.state === null && this.#follow());
   }
 
-  /** The wall's state in this history entry (see steps.js); null for a new entry. */
+  /** The wall's state in this history entry (see steps.js), or null for a new entry. */
   get kept() {
     return history.state?.scan ? history.state : null;
   }
 
-  /** Goes to a new wall, which starts with `bundle` if it is given, for `site`. */
+  /**
+   * Goes to a wall with a new seed. If `bundle`, the number of the bundle of `site`, is given, the
+   * wall starts with it.
+   */
   goTo(site = "", bundle = -1) {
     this.beforeStep();
     const seed = seedOfNumber(Date.now());
@@ -91,7 +94,7 @@ export class Address {
     this.tab = tab;
     /** The site whose bundle is first on this wall, or "". */
     this.site = kept?.site ?? site;
-    /** This bundle's number in the current scan, or -1 if it is unknown. */
+    /** The number of the site's bundle in the current scan, or -1 if it is unknown. */
     this.bundle = -1;
     /** The open site, {host, index}, or null; `index` is -1 until its tab is known. */
     this.opened = open ? { host: site, index: kept?.index ?? -1 } : null;

@@ -3,7 +3,7 @@
 
 const LEAST_MS = 10_000;
 
-/** Announces the newest text through a status element, at most once in ten seconds. */
+/** Announces the newest text through a status element, at most once every ten seconds. */
 export class Announcer {
   #element;
   #timer = 0;

@@ -1,4 +1,4 @@
-// This module validates hostnames, manifest.json and bundles, and fetches files. Its tabs link to
+// This module fetches files, and validates manifest.json, bundles and hostnames. Valid tabs link to
 // http or https, have a small PNG or no icon, and have no control characters in their titles.
 
 const MAX_URL_CHARACTERS = 2048;
@@ -7,16 +7,19 @@ const MAX_ICON_CHARACTERS = 64 * 1024;
 const MAX_ENTRIES = 10_000;
 const MAX_BUNDLES = 100_000_000;
 const FETCH_TIMEOUT_MS = 20_000;
-/** A PNG in base64: signature, first chunk, rest. */
+/** A PNG in base64: its signature, the header of the first chunk, and the rest. */
 const PNG_BASE64 = /^iVBORw0KGgoAAAANSUhEUg[A-Za-z0-9+/]+={0,2}$/;
-/** Bytes 16 to 23 in a PNG: width and height, up to 128 pixels. */
+/** Bytes 16 to 23 in a PNG: width and height, each from 1 to 128 pixels. */
 const PNG_SIDES = /\0{3}[\x01-\x80]\0{3}[\x01-\x80]$/;
 const PLAIN_PATH = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*\/?$/;
-/** Private hosts, and all addresses. */
+/** Hosts that may be on a private network, and all IP addresses. */
 const PRIVATE = /^([^.]+|[\d.]+|.+\.(local(host)?|internal|lan|home\.arpa))\.?$/;
 const INVISIBLE_ONLY = /^[\p{Z}\p{Cc}\p{Cf}\p{Cs}\p{M}\u2800\u3164\u115f\u1160\uffa0]*$/u;
 
-/** Returns null if the manifest is invalid. `overrides` becomes a Map. */
+/**
+ * Returns the valid parts of a manifest, or null if it is invalid. `overrides` becomes a Map from
+ * bundle numbers to paths.
+ */
 export function readManifest(value) {
   if (!isObject(value)) return null;
   const { bundles, prefix } = value;
@@ -82,7 +85,8 @@ export function readEntry(entry) {
 }
 
 /**
- * Returns a title as one line without control characters and stacked marks; "" if it is invisible.
+ * Returns a title as one line of at most 300 characters, without control characters and with at
+ * most four marks in a row; "" if it is invisible.
  */
 export function readTitle(title) {
   if (typeof title !== "string") return "";
@@ -108,8 +112,9 @@ export function readIcon(icon) {
 }
 
 /**
- * Fetches JSON, or what `read` makes from the response. Resolves to {value}, or to {trouble}:
- * "missing" (4xx status), "broken" (invalid JSON) or "network" (no response, or a busy server).
+ * Fetches JSON, or what `read` returns for the response. Resolves to {value}, or to {trouble}:
+ * "network" (no response, status 429 or 5xx), "missing" (another error status) or "broken" (invalid
+ * JSON).
  */
 export async function fetchFile(
   url, { fresh, fetcher = fetch, read = (response) => response.json() } = {},
@@ -124,7 +129,7 @@ export async function fetchFile(
   }
 }
 
-/** Returns a hostname in any script in ASCII, or "" if it is invalid. */
+/** Converts a hostname in any script to ASCII. Returns "" if it is invalid. */
 export function hostnameOf(text) {
   if (text === "" || text.length > 253 || /[/?#@:\\\s]/.test(text)) return "";
   try {

@@ -1,18 +1,19 @@
-// This module draws the pictures that visitors save, with the page's colours, light or dark. It
-// uses only the page's own data, because otherwise the canvas could not be read.
+// This module draws the pictures that visitors save, in the page's colours, light or dark. It uses
+// only images from the page's own data, because images from other origins would make the canvas
+// unreadable.
 
 import { directionOf, hostLinesOf, linesOf, sizeThatFits } from "./picture-text.js";
 
-/** The size of preview.png, which most networks show. */
+/** The size of preview.png. */
 const WIDTH_PX = 1_200;
 const HEIGHT_PX = 630;
 const STRIP_PX = 84;
-/** There is room for about 17 characters. */
+/** A tab has room for about 17 characters. */
 const TAB_PX = 270;
 const TAB_ICON_PX = 32;
 const MARGIN_PX = 48;
-/** 12 times 32 pixels, 24 times 16 pixels. */
 const PORTRAIT_PX = 448;
+/** 12 times 32 pixels, or 24 times 16 pixels. */
 const LARGE_ICON_PX = 384;
 const PORTRAIT_TOP_PX = STRIP_PX + MARGIN_PX;
 const TEXT_LEFT_PX = 2 * MARGIN_PX + PORTRAIT_PX;
@@ -22,7 +23,7 @@ const MOSAIC_SIDE = 5;
 const MOSAIC_ICON_PX = 64;
 const MOSAIC_INSET_PX = 24;
 const FOOTER_PX = 28;
-/** A download may start late, so its data are kept for this long. */
+/** A download may start late, so the picture is kept for this long. */
 const KEEP_MS = 60_000;
 const COLOURS = {
   strip: "hsl(var(--hue) var(--tint) var(--level))", panel: "var(--toolbar)", ink: "var(--ink)",
@@ -67,7 +68,7 @@ export function savePicture(blob, name) {
   setTimeout(() => URL.revokeObjectURL(url), KEEP_MS);
 }
 
-/** Returns the colours in a form that the canvas understands. */
+/** Returns the page's colours in a form that the canvas understands. */
 function pageColours() {
   const probe = document.createElement("span");
   document.body.append(probe);
@@ -80,7 +81,6 @@ function pageColours() {
   return colours;
 }
 
-/** Resolves to null if the icon cannot be decoded. */
 async function load(source) {
   const image = new Image();
   image.src = source;
@@ -103,14 +103,17 @@ function setFont({ context, font }, sizePx, isBold) {
   context.font = `${isBold ? "700" : "400"} ${sizePx}px ${font}`;
 }
 
-/** Enlarges the icon by an integer, so that its pixels are sharp. */
+/**
+ * Enlarges a small icon by an integer factor, so that its pixels are sharp, and shrinks a large
+ * one.
+ */
 function drawIcon({ context, isDark }, image, x, y, sidePx) {
   const { naturalWidth, naturalHeight } = image;
   const longest = Math.max(naturalWidth, naturalHeight);
   const times = longest <= sidePx ? Math.floor(sidePx / longest) : sidePx / longest;
   const [width, height] = [naturalWidth * times, naturalHeight * times];
   context.imageSmoothingEnabled = times < 1;
-  // Many icons are black on transparent, so on a dark ground a thin glow shows their outline.
+  // Many icons are black on transparent, so on a dark background a thin glow shows their outline.
   context.shadowColor = isDark ? "#fff9" : "#0000";
   context.shadowBlur = isDark ? 6 : 0;
   context.drawImage(image, Math.round(x + (sidePx - width) / 2),

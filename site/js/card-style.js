@@ -1,5 +1,5 @@
-// This module loads css/card.css. Importing it waits until the style has loaded or failed, for a
-// limited time because a card must appear even without its style.
+// This module loads css/card.css. Importing it waits until the style has loaded or failed, for up
+// to two seconds, because a card must appear even without its style.
 
 const PATIENCE_MS = 2_000;
 

@@ -1,5 +1,5 @@
 // This module draws charts and formats numbers. Values enter the document only as text and lengths,
-// and an invalid value omits a chart.
+// because the files are untrusted.
 
 import { count as formatted } from "./strings.js";
 
@@ -8,15 +8,15 @@ const WIDTH_PX = 460;
 const HEIGHT_PX = 150;
 const DOT_PX = 3.5;
 
-/** Returns the number at `path` in nested objects, or 0 if it is missing. */
+/** Returns the number at `path` in nested objects, or 0 if it is missing, negative or invalid. */
 export function numberAt(value, ...path) {
   const found = path.reduce((inside, name) => inside?.[name], value);
   return Number.isFinite(found) && found >= 0 ? found : 0;
 }
 
 /**
- * Returns an object's [name, number] pairs, largest first. All pairs after the first `most` are
- * summed up as "others".
+ * Returns an object's [name, number] pairs with positive numbers, largest first. All pairs after
+ * the first `most` are summed up as "others".
  */
 export function largest(object, most) {
   const pairs = Object.entries(typeof object === "object" && object !== null ? object : {})
@@ -27,12 +27,12 @@ export function largest(object, most) {
   return rest > 0 ? [...pairs.slice(0, most), ["others", rest]] : pairs;
 }
 
-/** Returns the number as English text, such as "12,345". */
+/** Returns the rounded number as English text, such as "12,345". */
 export function count(number) {
   return formatted(Math.round(number));
 }
 
-/** Returns a percentage such as "12.3%", or "" if the whole is not above 0. */
+/** Returns a percentage such as "12%" or "1.2%", or "" if the whole is not above 0. */
 export function share(part, whole) {
   if (!(whole > 0)) return "";
   const percent = (part / whole) * 100;
@@ -51,8 +51,8 @@ export function duration(seconds) {
 const amount = (number, sum) => `${count(number)} · ${share(number, sum)}`;
 
 /**
- * Returns a section with a bar for each [name, number] pair; null without pairs. `write(number,
- * sum)` returns the text next to a bar.
+ * Returns a section with a bar for each [name, number] pair, or null if there are no pairs.
+ * `write(number, sum)` returns the text next to a bar.
  */
 export function bars(title, pairs, write = amount) {
   if (pairs.length === 0) return null;
@@ -86,7 +86,7 @@ export function line(title, points) {
     const [x, y] = at(point, i);
     svg.append(shape("circle", { cx: x, cy: y, r: DOT_PX }));
   });
-  // This text is not in the drawing, because it would be too small to read on a phone.
+  // The text is outside the drawing, where it would be too small to read on a phone.
   const ends = element("p", "ends");
   for (const [name, number] of [points[0], points.at(-1)]) {
     const end = element("span", "", name);

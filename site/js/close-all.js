@@ -1,12 +1,12 @@
-// This module closes all tabs if the visitor agrees. Nothing is lost, because this only hides the
-// wall, and a reload shows it again.
+// This module closes all tabs if the visitor agrees. It only hides the wall, and a reload shows it
+// again.
 
 import { button, textElement } from "./elements.js";
 import { CLOSING, SHARE } from "./strings.js";
 
 const LEAVE_MS = 700;
 
-/** Asks, closes and reopens. */
+/** Asks the visitor, hides the wall, and shows it again on request. */
 export class CloseAll {
   #wall;
   #closeSite;
@@ -53,7 +53,8 @@ export class CloseAll {
   async #close() {
     this.#dialog.close();
     const { container } = this.#wall;
-    // Closing the site goes back in the history, which would reopen all tabs.
+    // Wait until the site is closed, because closing it goes back in the history, and "popstate"
+    // reopens all tabs.
     await Promise.all([this.#closeSite(), this.#leave()]);
     container.inert = true;
     container.classList.add("all-closed");
@@ -89,7 +90,8 @@ export class CloseAll {
         { duration: LEAVE_MS / 2, delay, easing: "ease-in", fill: "forwards" });
     });
     await Promise.allSettled(motions.map(({ finished }) => finished));
-    // Otherwise the rows would appear again briefly before the wall is hidden.
+    // If the animations were cancelled now, the rows would appear briefly before the wall is
+    // hidden.
     requestAnimationFrame(() => motions.forEach((motion) => motion.cancel()));
   }
 }

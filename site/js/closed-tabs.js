@@ -1,13 +1,12 @@
-// This module records which tabs the visitor has closed, for each wall, in closing order. They are
-// known after a reload and after Back. Without storage this lasts until the visitor leaves the
-// page.
+// This module records which tabs the visitor closed on each wall, in closing order. The record
+// survives a reload if the browser allows storage.
 
 const KEY = "closed";
-/** Limits of what is stored, together about 2 MB. */
+/** Limits on what is stored, together about 2 million characters. */
 const MAX_WALLS = 20;
 const MAX_TABS = 10_000;
 
-/** The closed tabs in a visit. */
+/** The tabs that the visitor closed during this visit. */
 export class ClosedTabs {
   #storage;
   /** By wall name; the most recently used wall is last. */
@@ -26,7 +25,7 @@ export class ClosedTabs {
     this.#keepWall();
   }
 
-  /** The shown wall's closed tabs, in closing order. */
+  /** The current wall's closed tabs, in closing order. */
   get ofWall() {
     return this.#shown;
   }
@@ -35,7 +34,10 @@ export class ClosedTabs {
     return [...this.#walls.values()].reduce((sum, tabs) => sum + tabs.length, 0);
   }
 
-  /** Returns a tab that must be shown again because too many are closed, or null. */
+  /**
+   * Records a closed tab. If the wall now has too many, returns the oldest one, which must be shown
+   * again; otherwise null.
+   */
   add(index) {
     this.#shown.push(index);
     const reopened = this.#shown.length > MAX_TABS ? this.#shown.shift() : null;
@@ -51,7 +53,7 @@ export class ClosedTabs {
     this.#write();
   }
 
-  /** A wall without closed tabs is not stored. */
+  /** Makes this the most recently used wall. A wall without closed tabs is not stored. */
   #keepWall() {
     this.#walls.delete(this.#name);
     if (this.#shown.length > 0) this.#walls.set(this.#name, this.#shown);

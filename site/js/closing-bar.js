@@ -1,10 +1,10 @@
-// This module shows the bar that counts closed tabs. It is loaded when the first tab is closed.
+// This module shows the bar that counts closed tabs.
 
 import { Announcer } from "./announcer.js";
 import { button } from "./elements.js";
 import { CLOSING, SHARE } from "./strings.js";
 
-/** While the bar is hovered or focused, it does not disappear. */
+/** The bar disappears after this time, unless it is hovered or focused, or a dialog is open. */
 const STAY_MS = 10_000;
 
 /** The bar at the bottom of the window. */

@@ -1,13 +1,14 @@
 // This module closes and reopens tabs, and moves the other tabs in the row. A closed tab keeps its
-// number, so that a link leads to the same tabs. While the mouse is on a row, its tabs keep their
-// width, so that the next cross moves below the pointer.
+// number, so that links to other tabs remain valid. After the mouse closes a tab, the row's tabs
+// keep their width until the pointer leaves the row, so that the next cross moves below the
+// pointer.
 
 import { ClosedTabs } from "./closed-tabs.js";
 import { visitStorage } from "./visit-storage.js";
 
-/** Measured from the tab's edge. */
+/** The cross takes up this part of a tab, measured from the tab's edge. */
 const CROSS_PX = 28;
-/** A tap above or below the cross must open the tab. */
+/** On a phone, a tap above or below the cross opens the tab. */
 const PHONE_CROSS_HEIGHT_PX = 36;
 const SLIDE_MS = 160;
 const TEXT_FIELDS = "input, select, textarea, [contenteditable]";
@@ -53,7 +54,7 @@ export class TabClosing {
     if (wall.closed.size === 0 && this.#closed.ofWall.length === 0) return;
     wall.setClosed(new Set(this.#closed.ofWall));
     this.#page.paint();
-    // After a reload, too, closed tabs can be reopened.
+    // After a reload the bar is missing, but the visitor can still reopen tabs.
     if (this.#closed.ofWall.length > 0) void this.#showBar();
   }
 
@@ -94,7 +95,7 @@ export class TabClosing {
     void this.#showBar();
   }
 
-  /** Closing works without the bar. */
+  /** Shows the bar. A failure is ignored, because closing works without it. */
   async #showBar() {
     try {
       const { ClosingBar } = await import("./closing-bar.js");
@@ -109,7 +110,7 @@ export class TabClosing {
   #click(event) {
     const { wall } = this.#page;
     const index = wall.indexOf(event.target);
-    // A click by the keyboard or a script has no position.
+    // A click by the keyboard or a script has detail 0 and no position.
     if (index < 0 || event.detail === 0 || event.button !== 0) return;
     if (!this.#isOnCross(event)) return;
     event.preventDefault();
@@ -125,7 +126,8 @@ export class TabClosing {
     const isPlain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
     if (index < 0 || !isPlain || !CLOSING_KEYS.includes(event.key)) return;
     event.preventDefault();
-    // The visitor may have scrolled away from the focused tab, which must not be closed then.
+    // If the focused tab is not in view, show it first, because the visitor cannot see what would
+    // be closed.
     const { top, bottom } = event.target.getBoundingClientRect();
     if (bottom <= this.#page.headerPx || top >= window.innerHeight) this.#navigation.goTo(index);
     else this.#close(index);
@@ -182,8 +184,8 @@ export class TabClosing {
   }
 
   /**
-   * Calls `change`, paints the row, and animates its tabs from their former positions. The tab
-   * `index`, or its successor, keeps its position.
+   * Calls `change`, paints the row, and animates its tabs from their former positions. If `index`
+   * was in the row, this tab or its successor keeps its position; otherwise a visible tab does.
    */
   slide(row, index, change) {
     const { wall, paint, layout } = this.#page;
@@ -209,7 +211,8 @@ export class TabClosing {
         cell.link.animate({ opacity: [0, 1], transform: ["scaleX(.3)", "none"] }, timing);
         continue;
       }
-      // A tab that moved to the row's other end enters at the edge there.
+      // A tab that wrapped to the row's other end moves by only one width, because a longer slide
+      // would cross the row.
       const byPx = Math.abs(from - at) > 3 * row.tabPx ? row.tabPx : from - at;
       if (Math.abs(byPx) < 0.5) continue;
       cell.link.animate({ transform: [`translateX(${byPx}px)`, "none"] }, timing);
@@ -217,7 +220,7 @@ export class TabClosing {
   }
 }
 
-/** In pixels from the row's left edge, by the tab's number. */
+/** Maps the numbers of the row's tabs to their distances from its left edge, in pixels. */
 function placesOf({ cells, lefts, shiftPx }) {
   return new Map(cells.flatMap(({ index }, column) =>
     (index < 0 ? [] : [[index, lefts[column] + shiftPx]])));

@@ -1,5 +1,5 @@
-// This script shows the buttons that copy the lines next to them. Without it, one click still
-// selects the lines.
+// This script shows the buttons that copy the lines next to them. Without it, one click selects the
+// lines (see css/pages.css).
 
 import { BOT, COMMON } from "./strings.js";
 

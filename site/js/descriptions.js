@@ -1,6 +1,6 @@
 // This module writes the tabs' accessible descriptions, because a title such as "Home" does not
-// identify its site. It writes while the page does not scroll, but always before a tab gets the
-// focus, so that a screen reader can read the description.
+// identify its site. It waits until nothing has been painted for a while, unless a tab in the row
+// gets the focus earlier.
 
 import { shownHost } from "./host-name.js";
 import { withoutWww } from "./search-keys.js";
@@ -15,7 +15,7 @@ export class TabDescriptions {
   #timer = 0;
   #described = new WeakMap();
 
-  /** `wordsOf(index)` returns additional text for a tab. */
+  /** `wordsOf(index)` returns additional text for a tab, or "". */
   constructor(wall, wordsOf) {
     this.#wall = wall;
     this.#wordsOf = wordsOf;
@@ -39,8 +39,8 @@ export class TabDescriptions {
   #describe({ link, tab, index }) {
     const words = tab ? this.#wordsOf(index) : "";
     const before = this.#described.get(link);
-    // A card on a phone shows the host from this attribute. Elsewhere the attribute would only take
-    // time.
+    // On phones, css/everytab.css shows the host from this attribute. Elsewhere, setting it would
+    // only take time.
     const showsHost = Boolean(tab) && this.#wall.layout.phone;
     const isDescribed = before && before.tab === tab && before.words === words;
     if (isDescribed && (!showsHost || link.dataset.host)) return;

@@ -1,9 +1,9 @@
 // This module opens a random site further down the wall. It first loads the tabs above the site,
-// and starts again from the top if no further tabs can be loaded.
+// and starts again from the top if the wall ends before such a site.
 
 import { firstTabOfRow, rowOfTab, rowsOfTabs } from "./layout.js";
 
-/** About a bundle, so that a dive loads one or two bundles. */
+/** About one bundle's tabs, so that a dive loads one or two bundles. */
 const MAX_TABS_PAST = 120;
 
 /** Opens a random site that can be framed. */
@@ -43,8 +43,8 @@ export class Dive {
   }
 
   /**
-   * Returns the first tab at or after the wished one that can be framed, null to wait for more
-   * tabs, or -1 if there is no such tab.
+   * Returns the first tab at or after `#wished` that can be framed, null to wait for more tabs, or
+   * -1 if there is no such tab.
    */
   #find() {
     const { stream, layout, wall } = this.#page;
@@ -61,7 +61,7 @@ export class Dive {
     }
     if (stream.ended) return -1;
     this.#wished = Math.max(this.#wished, end);
-    // A row is painted only when all its tabs are known.
+    // Load the rest of the row, too, because a row is painted only when all its tabs are known.
     void stream.fillTo(firstTabOfRow(layout, rowOfTab(layout, this.#wished) + 2));
     return null;
   }

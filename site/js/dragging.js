@@ -7,9 +7,9 @@ const MIN_DRAG_PX = 6;
 const SPEED_WINDOW_MS = 80;
 /** A thrown row keeps 37 % of its speed after this time, like lists on phones. */
 const SLOWING_MS = 325;
-/** A slower row stops, in pixels per millisecond. */
+/** In pixels per millisecond. A slower row stops. */
 const MIN_SPEED = 0.02;
-/** In browsers that count lines. */
+/** The height of a line, for browsers that report wheel movement in lines. */
 const LINE_PX = 32;
 
 /** Lets the visitor move rows. */
@@ -30,9 +30,9 @@ export class RowDragging {
     on("pointerdown", (event) => this.#begin(event));
     on("pointermove", (event) => this.#drag(event));
     on("dragstart", (event) => event.preventDefault());
-    // Otherwise the browser would wait for this listener at every scroll.
+    // With a passive listener, the browser need not wait for it at every scroll.
     on("wheel", (event) => this.#wheel(event), { passive: true });
-    // The pointer is captured only once it drags, and may be released outside the wall.
+    // Until a drag begins, the pointer is not captured and may be released outside the wall.
     window.addEventListener("pointerup", (event) => this.#end(event, true));
     window.addEventListener("pointercancel", (event) => this.#end(event, false));
     // A drag may end without a click, so a new press must not suppress its own click.
@@ -85,7 +85,8 @@ export class RowDragging {
     // No click follows if the browser cancels the pointer.
     if (press.isDrag || !isRelease) this.#mustSwallowClick = isRelease;
     if (press.isDrag || !isRelease || !press.node.contains(target)) {
-      // A row with a focused link does not move.
+      // If the press focused a link, remove the focus, because a row with a focused link does not
+      // move.
       const focused = document.activeElement;
       if (press.node.contains(focused) && !focused.matches(":focus-visible")) focused.blur();
     }
@@ -116,7 +117,7 @@ export class RowDragging {
 
   #wheel({ target, deltaX, deltaY, deltaMode, shiftKey }) {
     const node = target.closest(".row");
-    // Some browsers already convert a wheel with the shift key to a horizontal one.
+    // With the shift key, some browsers report a vertical wheel as deltaX, others as deltaY.
     const delta = shiftKey && deltaX === 0 ? deltaY : deltaX;
     if (!node || (Math.abs(deltaY) > Math.abs(delta))) return;
     this.#marquee.pointAt(node);

@@ -7,7 +7,7 @@ export function textElement(name, text) {
   return element;
 }
 
-/** `onClick` is called when the new button is pressed. */
+/** Returns a new button. `onClick` is called when it is pressed. */
 export function button(text, onClick) {
   const element = textElement("button", text);
   element.type = "button";
@@ -15,7 +15,7 @@ export function button(text, onClick) {
   return element;
 }
 
-/** Returns the cross of a card or a bar. */
+/** Returns the close button (×) for a card or a bar. */
 export function closeButton(label, onClick) {
   const element = button("×", onClick);
   element.className = "card-close";

@@ -3,21 +3,21 @@
 
 import { fetchFile } from "./bundles.js";
 
-/** The `<html>` tag in bundler/src/link_page.rs. */
+/** These attributes are in the `<html>` tag that bundler/src/link_page.rs writes. */
 const FIELDS = / data-scan="([^"]*)" data-tabs="(\d+)" data-first="(\d{1,15})"/;
-/** By the bundle's path; a promise while it is loading. */
+/** Numbers by the result of `keyOf`, or a promise while a number is loading. */
 const loaded = new Map();
 
 /**
- * Returns how many tabs are in the bundles before `bundle`, of which `count` tabs are shown; null
- * if this is unknown or not loaded yet.
+ * Returns the number of tabs in the bundles before the scene's `bundle`, or null if it is unknown
+ * or not loaded yet. `count` is the number of tabs in `bundle`.
  */
 export function loadedFirstTab(scene) {
   const first = loaded.get(keyOf(scene));
   return typeof first === "number" ? first : null;
 }
 
-/** Resolves to null if the link page lacks this number or cannot be fetched. */
+/** Resolves to this number, or to null if the link page lacks it or cannot be fetched. */
 export async function loadFirstTab(scene) {
   const key = keyOf(scene);
   if (!loaded.has(key)) loaded.set(key, fetchFirstTab(scene));

@@ -1,9 +1,10 @@
 // This module decides how a hostname is shown: each label in its own script if this is unambiguous,
-// otherwise in Punycode. The rules are those of browsers (Unicode Technical Standard 39).
+// otherwise in Punycode. The rules are similar to those of browsers (Unicode Technical Standard
+// 39).
 
 import { decodeLabel } from "./search-keys.js";
 
-/** Scripts in use for names (UAX 31, table 5). */
+/** Recommended scripts for identifiers (UAX 31, table 5). */
 const SCRIPTS = ("Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek " +
   "Gujarati Gurmukhi Han Hangul Hebrew Hiragana Kannada Katakana Khmer Lao Latin Malayalam " +
   "Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan").split(" ");
@@ -16,8 +17,8 @@ const COMBINATIONS = [
 const ALLOWED = [...SCRIPTS.map((script) => [script]), ...COMBINATIONS].map(ofScripts);
 
 /**
- * Labels whose letters all look like Latin ones, by script. The top-level domain may have this
- * script.
+ * Labels whose letters all look like Latin ones, by script. They are safe only if the top-level
+ * domain contains this script, too.
  */
 const LOOKS_LATIN = [
   [/^[асԁеһіјӏорԛѕԝхуъьҽпгѵѡүԍқҝһ0-9_-]+$/u, /\p{sc=Cyrillic}/u],
@@ -32,8 +33,8 @@ const RESTRICTED = /[\u01bf-\u01c3\u0250-\u02af\u1d00-\u1dbf\ua720-\uab6f]/u;
 /** Top-level domains whose languages use the dotless i. */
 const DOTLESS_DOMAINS = ["tr", "az"];
 /**
- * East Asian signs that look like a slash, a hyphen, a bar or a box if no other such letter is next
- * to them.
+ * East Asian characters that look like a slash, a hyphen, a bar or a box if only Latin letters,
+ * digits or hyphens are next to them.
  */
 const LONE_SIGN = /(?:^|[a-z0-9-])[ノソゾンー一丨丶〇ニロ](?=$|[a-z0-9-])/u;
 
@@ -56,7 +57,7 @@ function isSafe(label, top) {
     letters.test(label) && script.test(label) && !script.test(top));
 }
 
-/** Digits and marks fit any script. */
+/** Matches labels in these scripts. Digits and marks fit any script. */
 function ofScripts(scripts) {
   const classes = scripts.map((script) => `\\p{scx=${script}}`).join("");
   return new RegExp(`^[${classes}\\p{sc=Common}\\p{sc=Inherited}]+$`, "u");

@@ -5,7 +5,7 @@ import { cardPosition } from "./navigation.js";
 
 /** The first card appears after this delay. */
 const DELAY_MS = 350;
-/** The width of .card in css/everytab.css. */
+/** The width of .card in css/interaction.css. */
 const WIDTH_PX = 288;
 const MAGNIFICATION = 4;
 const MAX_ICON_PX = 128;
@@ -57,7 +57,7 @@ export class HoverCard {
     this.#element.hidden = false;
   }
 
-  /** An integer factor keeps the pixels square. */
+  /** Enlarges the icon by an integer factor, so that its pixels remain square. */
   #magnify() {
     const { naturalWidth, naturalHeight } = this.#icon;
     const most = Math.floor(MAX_ICON_PX / Math.max(naturalWidth, naturalHeight));

@@ -23,12 +23,11 @@ import { countFound } from "./visit-counts.js";
 import { visitStorage } from "./visit-storage.js";
 
 const FOUND_MS = 12_000;
-/**
- * The media in which css/modes.css applies. In all others, the browser need not recompute any style
- * for this file.
- */
+/** The media in which css/modes.css applies. In all others, loading this file changes no styles. */
 const MODES = "print, (forced-colors: active), (prefers-contrast: more)";
-/** After the first tabs, unless the visitor uses the search box earlier. */
+/**
+ * Search is loaded this long after the first tabs, unless the visitor uses the search box earlier.
+ */
 const PREFETCH_MS = 1_500;
 
 const byId = (id) => document.getElementById(id);
@@ -50,12 +49,12 @@ export class Interaction {
   #missing;
   #groups;
   #sharing = null;
-  /** True while it is loading, null before. */
+  /** The search box, true while it is loading, or null before that. */
   #search = null;
-  /** The host chosen in the search box, until its tab is found, or "". */
+  /** The host that the visitor chose in the search box, or "" once its tab is found. */
   #searched = "";
 
-  /** `lastKey` is the last key that was pressed in the search box. */
+  /** `page.lastKey` is the last key that was pressed in the search box. */
   constructor(page) {
     this.#page = page;
     this.#wall = page.wall;
@@ -129,7 +128,8 @@ export class Interaction {
   /** Goes to the tab in the address, once it is loaded. */
   #seek({ host, index }) {
     const { stream, address } = this.#page;
-    // A wall for a searched host starts with the host's bundle.
+    // A wall for a searched host starts with the host's bundle, so the host is among the loaded
+    // tabs.
     const at = index >= 0 ? index : stream.indexOf(host);
     if (at >= 0 && at < stream.total && stream.at(at) === undefined) return;
     const isSearched = host === this.#searched;
@@ -139,7 +139,7 @@ export class Interaction {
     const tab = stream.at(at);
     if (tab) countFound(tab.host);
     if (!tab) this.#page.notify(COMMON.notHere(shownHost(host)));
-    // The search's history entry is also the site's.
+    // The history entry that the search added also serves the opened site.
     else if (isSearched) address.opened ??= { host, index: at };
     if (tab && address.opened && this.#open(at)) {
       if (isSearched) this.#light(at);
@@ -166,7 +166,10 @@ export class Interaction {
     return this.#share((sharing) => sharing.showVisit());
   }
 
-  /** Loads the modules for sharing. A failure is reported if the visitor pressed Share. */
+  /**
+   * Loads the sharing module, and calls `act` with it. Reports a failure only if `isPressed`, when
+   * the visitor pressed a button.
+   */
   async #share(act, isPressed = true) {
     try {
       const { WallSharing } = await import("./wall-sharing.js");
@@ -225,13 +228,16 @@ export class Interaction {
     else setTimeout(() => void this.#prefetch(), PREFETCH_MS);
   }
 
-  /** Loads the search box, and everything that is needed when there is no network. */
+  /**
+   * Loads the search box and the messages early, because they cannot be loaded once the network has
+   * failed.
+   */
   async #prefetch() {
     try {
       await import("./messages.js");
       await import("./search.js");
     } catch {
-      // The visitor gets a message when typing.
+      // Typing in the search box loads the module again, and reports a failure.
     }
   }
 
@@ -275,7 +281,7 @@ export class Interaction {
   }
 }
 
-/** The key ? works outside text fields. */
+/** Shows the list of keys on request. The key ? works outside text fields and dialogs. */
 function offerKeys(keysButton, page) {
   const show = async () => {
     try {
@@ -304,7 +310,7 @@ function keepSkin(address) {
   window.addEventListener("pagehide", keep);
 }
 
-/** If index.html linked this file, it would delay the tabs. */
+/** Links a file now, because a link in index.html would delay the tabs. */
 function linkLate(rel, href, media = "") {
   document.head.append(Object.assign(document.createElement("link"), { rel, href, media }));
 }

@@ -1,4 +1,4 @@
-// This module shows the list of keys. It is loaded on demand.
+// This module shows the list of keys.
 
 import { button, textElement } from "./elements.js";
 import { KEYS } from "./strings.js";
@@ -20,7 +20,7 @@ function newDialog() {
   const title = textElement("h2", KEYS.title);
   title.id = TITLE_ID;
   title.tabIndex = -1;
-  // Otherwise the button below the list would get the focus, and a small window would scroll.
+  // Otherwise the button below the list would get the focus, and a low window would scroll.
   title.autofocus = true;
   const list = document.createElement("dl");
   for (const [keys, use] of KEYS.list) {

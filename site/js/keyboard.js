@@ -1,4 +1,4 @@
-// This module moves the focus by arrow keys, Home and End from tab to tab, also beyond the view.
+// This module moves the focus from tab to tab by arrow keys, Home and End, also beyond the view.
 
 import { firstTabOfRow, rowOfTab, rowsOfTabs } from "./layout.js";
 import { neighbour, scrollToShow } from "./navigation.js";
@@ -40,7 +40,7 @@ export class KeyboardNavigation {
     let next = from < 0 && event.key.startsWith("Arrow")
       ? Math.min(firstTabOfRow(layout, firstRowInView), shown - 1)
       : neighbour(layout, from, event.key, shown);
-    // For up and down only the row matters, because its nearest tab is chosen below.
+    // For up and down only the row matters here, because its nearest tab is chosen below.
     const onward = /Left|Up/.test(event.key) ? "ArrowLeft" : "ArrowRight";
     while (next !== null && wall.closed.has(next)) next = neighbour(layout, next, onward, shown);
     if (next === null || next < 0) return;

@@ -6,24 +6,24 @@
 export const OVERSCAN_ROWS = 6;
 /** Minimum rows beyond the view, so that a fast scroll shows no empty row. */
 const MARGIN_ROWS = 3;
-/** In view heights. */
+/** How far ahead to load tabs, in view heights. */
 const VIEWS_AHEAD = 3;
 /** Range of the time in which a row's tabs complete one cycle. */
 const CYCLE_MS = [90_000, 150_000];
-/** Each row's tabs minus the average. The sum is zero. */
+/** How many steps each row's tab count differs from the average. The sum is zero. */
 const PATTERN = [0, 1, -1, 0, 2, -1, 0, -2, 1, 0, -1, 2, 0, -1, 1, -1];
 /** Tabs beyond a row's edges, so that it moves without a gap. */
 export const HIDDEN_TABS = 2;
 const MIN_SEEN_TABS = 2;
-/** Narrower walls have two tabs per row, for their titles. */
+/** Narrower walls have two visible tabs per row, so that titles have room. */
 const NARROW_PX = 440;
 const LEAST_PART_FILLED = 0.7;
 /** Maximum wall height in pixels. Firefox allows about 17.8 million. */
 export const MAX_WALL_PX = 16_000_000;
-/** A tab strip, and the toolbar's edge below it. */
+/** The height of a tab strip and the toolbar's edge below it. */
 const ROW_PX = { chrome: 46, edge: 46, firefox: 48, safari: 42 };
 const PHONE_ROW_PX = 66;
-/** Phone browsers have no "+" after the last tab. */
+/** The width of the "+" after the last tab, which phone browsers do not have. */
 const PLUS_PX = 34;
 /** The wall's styles. */
 export const SKINS = Object.keys(ROW_PX);
@@ -37,8 +37,8 @@ export function skinOf(brands, userAgent) {
 }
 
 /**
- * Returns the layout for a wall that is `widthPx` wide. `counts` are the tabs per row, repeated
- * down the wall, `starts` their prefix sums, `perCycle` their sum. `coarse` is true for touch
+ * Returns the layout for a wall that is `widthPx` wide. `counts` are the tabs in each row, repeated
+ * down the wall, `starts` their prefix sums, and `perCycle` their sum. `coarse` is true for touch
  * screens; `textScale` is 1 for 16 pixel text.
  */
 export function rowLayout(widthPx, coarse, skin = "chrome", textScale = 1) {
@@ -69,24 +69,27 @@ export function rowLayout(widthPx, coarse, skin = "chrome", textScale = 1) {
   });
 }
 
-/** Counts the tabs of a full row. */
+/** Returns the number of tabs in a full row, including the hidden ones. */
 export function tabsInRow(layout, row) {
   return layout.counts[row % layout.counts.length];
 }
 
-/** Visible tabs fill the row, but if many are `closed` the others stop growing. */
+/**
+ * Returns the width of the row's tabs. Visible tabs fill the row unless more than 30 % of them are
+ * `closed`.
+ */
 export function tabPxOfRow(layout, row, closed = 0) {
   const seen = tabsInRow(layout, row) - HIDDEN_TABS;
   return layout.widthPx / Math.max(seen - closed, LEAST_PART_FILLED * seen);
 }
 
-/** Inverse of `rowOfTab`. */
+/** Returns the row's first tab. */
 export function firstTabOfRow(layout, row) {
   const cycle = Math.floor(row / layout.counts.length);
   return cycle * layout.perCycle + layout.starts[row % layout.counts.length];
 }
 
-/** Inverse of `firstTabOfRow`. */
+/** Returns the row that contains the tab. */
 export function rowOfTab(layout, tab) {
   const cycle = Math.floor(tab / layout.perCycle);
   const rest = tab % layout.perCycle;
@@ -106,7 +109,7 @@ export function rowsOfTabs(layout, total, ended) {
   return full || ended ? last + 1 : last;
 }
 
-/** Each row has one active tab, as each window does. */
+/** Returns the column of the row's active tab. Each row has one, like a browser window. */
 export function activeColumn(layout, row) {
   return (Math.imul(row + 1, 0x9e3779b1) >>> 16) % tabsInRow(layout, row);
 }
@@ -125,7 +128,10 @@ export class RowPositions {
     return (row - origin) * rowHeightPx + (gap && row > gap.row ? gap.px : 0);
   }
 
-  /** Returns 2.5 for the middle of row 2. A gap is the end of its row. */
+  /**
+   * Returns the row at `px` with its fraction, such as 2.5 for the middle of row 2. A gap is the
+   * end of the row above it.
+   */
   rowAt(px) {
     const { rowHeightPx, gap, origin } = this;
     const row = origin + px / rowHeightPx;
@@ -133,13 +139,15 @@ export class RowPositions {
     return Math.max(Math.min(row, gap.row + 1), origin + (px - gap.px) / rowHeightPx);
   }
 
-  /** Returns the row at `px` and the distance from its top; negative in the gap above it. */
+  /**
+   * Returns the row at `px` and the distance from its top, which is negative in the gap above it.
+   */
   anchorAt(px) {
     const row = Math.max(0, Math.floor(this.rowAt(px)));
     return { row, offsetPx: px - this.topOf(row) };
   }
 
-  /** Returns {first, end}. */
+  /** Returns the rows {first, end} in a view at `px`. */
   rowsIn(px, heightPx, totalRows = Infinity) {
     const first = Math.min(Math.max(0, Math.floor(this.rowAt(px))), Math.max(0, totalRows));
     const end = Math.min(totalRows, Math.ceil(this.rowAt(px + heightPx)));
@@ -166,7 +174,7 @@ export function rowsToPaint(view, painted, room, totalRows) {
   return { first: from, end: Math.min(totalRows, from + room) };
 }
 
-/** Returns the maximum rows painted at a time. */
+/** Returns the maximum number of rows that are painted at a time. */
 export function poolSize(heightPx, rowHeightPx) {
   return Math.ceil(heightPx / rowHeightPx) + 1 + 2 * OVERSCAN_ROWS;
 }
@@ -185,9 +193,9 @@ export function marqueeOf(random) {
 }
 
 /**
- * Returns the left edge of the tab in `column` on a track with `cyclePx` in a row that is `widthPx`
- * wide and has moved by `shiftPx`. A tab that left at one edge enters at the other. This is valid
- * until the track has moved by one more tab.
+ * Returns the left edge of the tab in `column` on a track that repeats after `cyclePx`, in a row
+ * that is `widthPx` wide and has moved by `shiftPx`. A tab that left at one edge enters at the
+ * other. This is valid until the track has moved by one more tab.
  */
 export function leftOnTrack(column, tabPx, cyclePx, widthPx, shiftPx, sign) {
   const lowest = Math.min(sign > 0 ? widthPx - cyclePx : 0, -tabPx);

@@ -1,6 +1,5 @@
 // This module connects stream, layout and wall, and loads interaction.js once the first tabs are on
-// screen. All painting happens in animation frames, and reads the DOM before it writes. After every
-// failure the page reports what failed and offers to retry.
+// screen.
 
 import { Address } from "./address.js";
 import { bundlePath, fetchFile, readBundle, readManifest } from "./bundles.js";
@@ -10,7 +9,7 @@ import {
 import { shuffledOrder, TabStream } from "./stream.js";
 import { TabWall } from "./tabs.js";
 
-/** A scan with fewer tabs does not have every website. */
+/** A scan with fewer tabs is incomplete. */
 const FULL_SCAN_TABS = 10_000_000;
 const byId = (id) => document.getElementById(id);
 const coarse = matchMedia("(pointer: coarse)");
@@ -30,7 +29,10 @@ const page = {
   pendingSite: null,
   /** {tab, offsetPx} to scroll to as soon as the tab's row is known, or null. */
   pendingAnchor: null,
-  /** {scan, seed, site, bundle}: the wall starts with `bundle`, for `site`. */
+  /**
+   * The shown wall, {scan, seed, site, bundle}. It starts with `bundle`, which contains the tab of
+   * `site`.
+   */
   shown: {},
   paint,
   updateRows,
@@ -38,7 +40,7 @@ const page = {
 };
 let interaction = null;
 let isLoadingInteraction = false;
-/** A late message must not replace a newer one. */
+/** Counts messages, because a late one must not replace a newer one. */
 let messages = 0;
 let frameRequested = false;
 /** The next wall's stream while it has no tabs, or null. */
@@ -60,7 +62,7 @@ async function begin(fresh) {
   await reset();
 }
 
-/** The wall starts where the visitor left it, or at the top. */
+/** Loads the wall in the address. If the visitor left it in this history entry, it is restored. */
 async function reset() {
   const { manifest } = page;
   const { seed, site, opened, tab, kept: before } = address;
@@ -86,7 +88,7 @@ async function reset() {
   restore?.(stream, kept.tabs);
   nextStream?.close();
   nextStream = stream;
-  // Tabs remain on screen until others are loaded.
+  // The old tabs remain on screen until the first new ones are loaded.
   if (page.stream?.total > 0 && stream.total === 0) void stream.fillTo(1);
   else show();
 
@@ -101,7 +103,7 @@ async function reset() {
     if (!host) address.opened = null;
     const isSought = host && (opened || !kept);
     page.pendingSite = isSought ? { index: -1, ...opened, host } : null;
-    // All tabs above it are loaded first.
+    // All tabs above it must be loaded first, so it must not be too far down.
     const canReach = !isSought && tab > 0 && tab < stream.maxHeldTabs;
     page.pendingAnchor = kept?.anchor ?? (canReach ? { tab, offsetPx: 0 } : null);
     page.layout = null;
@@ -195,7 +197,7 @@ function paint() {
   const view = positions.rowsIn(scrolledPx, heightPx, rows);
   const room = poolSize(heightPx, layout.rowHeightPx);
   const { first, end } = rowsToPaint(view, wall.painted, room, rows);
-  // Do not load tabs away from the anchor.
+  // Until interaction.js can scroll to the anchor, painting would load tabs away from it.
   if (!pendingAnchor || interaction) wall.paint(first, end, stream.total);
   sayState();
   const soughtPx = pendingAnchor ? positions.topOf(rowOfTab(layout, pendingAnchor.tab)) : 0;
@@ -206,7 +208,10 @@ function paint() {
   else void loadInteraction();
 }
 
-/** Until this succeeds, tabs are plain links. Retries after 2 s. */
+/**
+ * Until this succeeds, tabs are plain links. After a failure it waits at least 2 s and retries at
+ * the next painting.
+ */
 async function loadInteraction() {
   if (isLoadingInteraction) return;
   isLoadingInteraction = true;
@@ -227,7 +232,7 @@ function sayState() {
   else void explain("streamMessage", { total, trouble, skipped });
 }
 
-/** `name` is a function in messages.js. */
+/** `name` is the name of a function in messages.js. */
 async function explain(name, state) {
   const number = (messages += 1);
   let words = ["The network isn't responding.", "Try again"];
@@ -235,7 +240,7 @@ async function explain(name, state) {
     const described = await import("./messages.js");
     words = described[name](state, navigator.onLine !== false);
   } catch {
-    // Without a network this module does not load either.
+    // Without a network, messages.js does not load either.
   }
   if (number === messages) say(...words);
 }
@@ -251,12 +256,12 @@ function say(text, action) {
   if (button.textContent !== action) button.textContent = action;
 }
 
-/** "" hides the message over the wall. */
+/** Shows a message over the wall; "" hides it. */
 function notify(text) {
   byId("notice").textContent = text;
 }
 
-/** The scan may be gone, so this may need a fresh manifest. */
+/** Loads again what failed. This needs a fresh manifest if the scan is gone. */
 function retry() {
   const stream = nextStream ?? page.stream;
   const isThere = stream?.trouble === "" && stream.total + stream.skipped.length > 0;

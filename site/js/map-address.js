@@ -1,5 +1,5 @@
-// This module reads and writes the map page's formats: `map` in manifest.json, tile paths, the
-// address. A path stays below the site's root.
+// This module reads `map` from manifest.json, composes tile paths, and reads and writes the map
+// page's address. It accepts only paths below the site's root.
 
 import { hostnameOf } from "./bundles.js";
 import { typedHost } from "./search-keys.js";
@@ -12,8 +12,8 @@ const INDEX_PATH = /^map\/[a-z]+\/[\w-]+\.json$/;
 const TILE_PATH = /^[\w-]+(?:\/[\w-]+)*\.(?:jpg|png|webp)$/;
 
 /**
- * Reads `map` from a parsed manifest.json, or returns null. `overrides` becomes a Map of paths by
- * "z/x-y", `orders` a Map of paths by name.
+ * Reads `map` from a parsed manifest.json. Returns null if it is missing or invalid. `overrides`
+ * becomes a Map of tile paths by "z/x-y", and `orders` a Map of index paths by name.
  */
 export function readMap(value, { bundles }) {
   const map = value?.map;
@@ -32,19 +32,22 @@ export function readMap(value, { bundles }) {
   };
 }
 
-/** Reads the paths of tiles that a takedown painted over, as a Map by "z/x-y". */
+/** Returns a Map from a tile's name, "z/x-y", to the path of its replacement after a takedown. */
 export function readOverrides(value) {
   return new Map(Object.entries(value ?? {})
     .filter(([name, path]) => /^\d+\/\d+-\d+$/.test(name) && TILE_PATH.test(path)));
 }
 
-/** A takedown may have replaced this tile. */
+/** Returns a tile's path, which is in `overrides` if a takedown replaced the tile. */
 export function tilePath(map, prefix, { z, x, y }) {
   const name = `${z}/${x}-${y}`;
   return prefix + (map.overrides.get(name) ?? `${map.folder ?? "map/"}${name}.${map.extension}`);
 }
 
-/** Returns {site}, or {order, view}; without a view, the whole map is meant. */
+/**
+ * Returns {site}, or {order, view}. A missing order means the default order, and a missing view
+ * means the whole map.
+ */
 export function readMapAddress(hash) {
   const text = hash.slice(1);
   const fields = new URLSearchParams(text);
@@ -64,7 +67,7 @@ function readView(text) {
   return scale > 0 ? { view: { x, y, scale } } : {};
 }
 
-/** The inverse of `readMapAddress`, up to invisible differences. */
+/** Inverse of `readMapAddress`, except that it rounds the view by an invisible amount. */
 export function writeMapAddress({ site, view, order }) {
   if (order) return `#order=${order}${view ? `&at=${viewText(view)}` : ""}`;
   if (site) return `#site=${site}`;
@@ -79,7 +82,7 @@ function viewText(view) {
   return `${short(view.x, digits)},${short(view.y, digits)},${scale}`;
 }
 
-/** Returns the hostname in typed text in ASCII, or "". */
+/** Returns the hostname in typed text, in ASCII, or "" if there is none. */
 export function hostnameFrom(typed) {
   return hostnameOf(typedHost(typed));
 }

@@ -1,5 +1,4 @@
-// This module shows the card for one tab on the map. When it is closed, the focus returns to where
-// it was.
+// This module shows the card for one tab on the map.
 
 import { shownHost } from "./host-name.js";
 
@@ -26,7 +25,10 @@ export class TabCard {
     return !this.#card.hidden;
   }
 
-  /** With `returnTo`, the card gets the focus, and `returnTo` gets it when the card is closed. */
+  /**
+   * With `returnTo`, the card takes the focus, and `hide` moves the focus from the card to
+   * `returnTo`.
+   */
   show({ url, host, title, icon }, returnTo = null) {
     const image = this.#part("icon");
     image.hidden = icon === "";
@@ -47,7 +49,10 @@ export class TabCard {
     if (hadFocus) this.#returnTo?.focus();
   }
 
-  /** In CSS pixels at the bottom; 0 if the card is next to a cell. */
+  /**
+   * The height that the card covers at the bottom of the map, in CSS pixels. 0 if the card is next
+   * to a cell.
+   */
   get coveredPx() {
     const isBelow = this.#card.offsetWidth > 0.8 * this.#card.parentElement.clientWidth;
     return isBelow ? this.#card.offsetHeight + GAP_PX : 0;

@@ -1,31 +1,34 @@
-// This module computes the map's geometry with pure functions. World coordinates are cells, from
-// the upper left. A view is {x, y, scale}: the world point in the canvas's middle, and CSS pixels
-// per cell.
+// This module computes the map's geometry with pure functions. World coordinates are in cells from
+// the upper left corner. A view is {x, y, scale}: the world point in the middle of the canvas, and
+// the CSS pixels per cell.
 
 /** Bundles per tile side at the finest level, as the bundler writes them. */
 export const BUNDLES_A_TILE = 6;
-/** In the finest tiles. */
+/** A cell's size in the finest tiles. */
 export const FINEST_CELL_PX = 8;
-/** The whole world fills this share of the canvas. */
+/** The whole world fills this share of the canvas's width or height. */
 const FIT_PART = 0.96;
-/** Icons with 32 pixels in 36 pixel cells are shown three times larger. */
+/** At this scale, icons of 32 pixels in cells of 36 pixels are enlarged three times. */
 export const MAX_SCALE = 108;
-/** 24 bundles with 120 tabs. */
+/** 24 bundles with 11 by 11 cells. */
 const MAX_CELLS_OF_BUNDLES = 2_904;
 /**
- * A view with a few cells may touch four bundles, and more than the maximum would need too many
+ * Even a view with a few cells may touch four bundles. More than the maximum would need too many
  * requests.
  */
 const BUNDLES_IN_VIEW = { min: 4, max: 100 };
-/** A coarser level is drawn instead of more pixels (67 MB) or tiles. */
+/** A view with more tile pixels (67 MB) or more tiles is drawn from a coarser level. */
 const MAX_TILE_PIXELS_IN_VIEW = 60 * 528 ** 2;
 const MAX_TILES_IN_VIEW = 100;
-/** How far a flight zooms out on its way (van Wijk and Nuij, "Smooth and efficient zooming"). */
+/**
+ * The parameter rho in van Wijk and Nuij, "Smooth and efficient zooming and panning": the larger it
+ * is, the further a flight zooms out on its way.
+ */
 const FLIGHT_CURVE = 1.4;
 
 /**
- * Returns the world, with width and height in cells. An order of the map also has the `tileCells`
- * along an edge of a tile at level 0, the `finest` level that exists, and a `maxScale`.
+ * Returns the world, with its width and height in cells. For an order of the map, `tileCells` is
+ * the number of cells along a tile's edge at level 0, and `finest` is the finest level that exists.
  */
 export function worldOf(
   { side, grid, levels, tileCells = BUNDLES_A_TILE * grid, finest = 0, maxScale = MAX_SCALE },
@@ -36,18 +39,21 @@ export function worldOf(
   return { side, grid, levels, bundles, rows, ...sizes };
 }
 
-/** The whole world fits a canvas with {width, height} CSS pixels. */
+/** Returns the scale at which the whole world fits a canvas of {width, height} CSS pixels. */
 export function fitScale(world, size) {
   const part = FIT_PART * Math.min(size.width / world.width, size.height / world.height);
   return Math.min(world.maxScale, Math.max(part, 1e-6));
 }
 
-/** Shows the whole world. */
+/** Returns the view that shows the whole world. */
 export function wholeView(world, size) {
   return { x: world.width / 2, y: world.height / 2, scale: fitScale(world, size) };
 }
 
-/** Returns the nearest allowed view: the smaller its scale, the closer it is to the middle. */
+/**
+ * Returns the nearest allowed view. The smaller its scale, the closer its centre must be to the
+ * world's middle.
+ */
 export function clampView(world, size, { x, y, scale }) {
   const fit = fitScale(world, size);
   const to = Math.min(world.maxScale, Math.max(fit, scale));
@@ -57,7 +63,7 @@ export function clampView(world, size, { x, y, scale }) {
   return { x: within(x, world.width), y: within(y, world.height), scale: to };
 }
 
-/** Returns CSS pixels on the canvas. */
+/** Converts a world point to CSS pixels on the canvas. */
 export function toScreen(view, size, { x, y }) {
   return {
     x: (x - view.x) * view.scale + size.width / 2,
@@ -73,7 +79,7 @@ export function toWorld(view, size, { x, y }) {
   };
 }
 
-/** Returns the view at another scale with the same world point at `point` on the canvas. */
+/** Returns the view at another scale that keeps the world point at `point` on the canvas. */
 export function zoomedAt(view, size, point, scale) {
   const fixed = toWorld(view, size, point);
   return {
@@ -83,7 +89,7 @@ export function zoomedAt(view, size, point, scale) {
   };
 }
 
-/** Returns the cell {x, y} for a bundle's slot. */
+/** Returns the cell {x, y} of a bundle's slot. */
 export function cellOf({ side, grid }, bundle, slot) {
   return {
     x: (bundle % side) * grid + slot % grid,
@@ -91,7 +97,7 @@ export function cellOf({ side, grid }, bundle, slot) {
   };
 }
 
-/** Returns {bundle, slot}, or null outside the world. */
+/** Returns the {bundle, slot} at a world point, or null outside the world. */
 export function tabAt(world, point) {
   const { side, grid, bundles, width } = world;
   const [x, y] = [Math.floor(point.x), Math.floor(point.y)];
@@ -100,7 +106,7 @@ export function tabAt(world, point) {
   return bundle < bundles ? { bundle, slot: (y % grid) * grid + x % grid } : null;
 }
 
-/** Returns {left, top, right, bottom} in cells. */
+/** Returns the visible part of the world as {left, top, right, bottom}, in cells. */
 export function seenPart(world, view, size) {
   const start = toWorld(view, size, { x: 0, y: 0 });
   const end = toWorld(view, size, { x: size.width, y: size.height });
@@ -114,14 +120,14 @@ export function seenPart(world, view, size) {
   };
 }
 
-/** In cells. */
+/** Returns the length of a tile's edge at level `z`, in cells. */
 export function tileSpan(world, z) {
   return world.tileCells * 2 ** z;
 }
 
 /**
- * Returns the level whose pixels are closest to the screen's, for `ratio` device pixels per CSS
- * pixel.
+ * Returns the level whose pixels are closest in size to the screen's, or a coarser one if the view
+ * would need too many tiles. `ratio` is the number of device pixels per CSS pixel.
  */
 export function levelFor(world, view, size, ratio) {
   const wanted = Math.round(Math.log2(FINEST_CELL_PX / (view.scale * ratio)));
@@ -134,14 +140,14 @@ export function levelFor(world, view, size, ratio) {
   return level;
 }
 
-/** Returns [{z, x, y}], the middle ones first. */
+/** Returns the visible tiles [{z, x, y}] at level `z`, the middle ones first. */
 export function tilesInView(world, view, size, z) {
   const span = tileSpan(world, z);
   return listed(squares(seenPart(world, view, size), span), span, view)
     .map(([x, y]) => ({ z, x, y }));
 }
 
-/** True if icons are drawn from bundles. */
+/** Returns true if icons are drawn from bundles instead of tiles. */
 export function isNear(world, view, size) {
   const { min, max } = BUNDLES_IN_VIEW;
   const most = Math.min(max, Math.max(min, MAX_CELLS_OF_BUNDLES / world.grid ** 2));
@@ -157,7 +163,7 @@ export function bundlesInView(world, view, size) {
     .filter((bundle) => bundle < bundles);
 }
 
-/** Returns the tiles at all levels that contain a world point, the coarsest first. */
+/** Returns the tiles that contain a world point, one per level, the coarsest first. */
 export function tilesAt(world, { x, y }) {
   const all = [];
   for (let z = world.levels - 1; z >= world.finest; z -= 1) {
@@ -167,7 +173,7 @@ export function tilesAt(world, { x, y }) {
   return all;
 }
 
-/** Estimates how many of `hosts` tabs are visible, as if bundles were equally full. */
+/** Estimates how many of `hosts` tabs are visible, assuming that all bundles are equally full. */
 export function tabsInView(world, view, size, hosts) {
   const { left, top, right, bottom } = seenPart(world, view, size);
   const { grid, side, rows, bundles } = world;
@@ -180,8 +186,8 @@ export function tabsInView(world, view, size, hosts) {
 }
 
 /**
- * Returns {length, at(part)}, with `part` from 0 to 1. The path zooms out first if it is long;
- * `length` grows with the visible distance.
+ * Returns {length, at(part)}, where `at` returns the view for a `part` from 0 to 1. A long path
+ * zooms out first. `length` grows with the visible distance.
  */
 export function flightPath(from, to, size) {
   const across = Math.hypot(size.width, size.height);
@@ -214,8 +220,8 @@ export function flightPath(from, to, size) {
 }
 
 /**
- * Returns the squares with `span` cells that a part of the world touches, as ranges with exclusive
- * ends.
+ * Returns the squares of `span` by `span` cells that a part of the world touches, as {columns,
+ * rows} with exclusive ends.
  */
 function squares({ left, top, right, bottom }, span) {
   const range = (from, to) =>
@@ -227,7 +233,6 @@ function countOf({ columns, rows }) {
   return (columns[1] - columns[0]) * (rows[1] - rows[0]);
 }
 
-/** Returns each square's [column, row], those closest to the view's middle first. */
 function listed({ columns, rows }, span, view) {
   const all = [];
   for (let y = rows[0]; y < rows[1]; y += 1) {

@@ -1,11 +1,11 @@
-// This module turns pointers, wheel and keys on the canvas into motion. A drag is not a click.
+// This module turns pointer, wheel and key events on the canvas into motion.
 
 import { wholeView } from "./map-geometry.js";
 
 const TAP_PX = 6;
 const DOUBLE_TAP_MS = 320;
 const DOUBLE_TAP_PX = 28;
-/** A finger that rests for this long before it is lifted throws nothing. */
+/** A finger that rests this long before it is lifted does not throw the map. */
 const THROW_MS = 80;
 const WHEEL_PART_A_PX = 0.003;
 /** Browsers report a pinch on a touchpad as a wheel with small steps and the Ctrl key. */
@@ -14,11 +14,11 @@ const MAX_WHEEL_PART = 0.8;
 const LINE_PX = 32;
 const KEY_FACTOR = 1.7;
 const DOUBLE_TAP_FACTOR = 2.5;
-/** In smaller cells, arrows move by a part of the view instead of a cell. */
+/** At smaller scales, arrow keys move by a part of the view instead of one cell. */
 const CELL_STEP_FROM = 24;
 const PAN_PART = 0.18;
 
-/** Connects a canvas and its motion. */
+/** Translates a canvas's input events into motion. */
 export class MapGestures {
   #canvas;
   #motion;
@@ -34,8 +34,8 @@ export class MapGestures {
   #lastTap = { time: -Infinity, x: 0, y: 0 };
 
   /**
-   * `onTap(point, isKey)` is called for a tap, a click and Enter, and with null if a second tap
-   * zooms and so cancels the first one.
+   * `onTap(point, isKey)` is called for a tap, a click and Enter. If a second tap zooms, it is
+   * called with null, which cancels the first tap.
    */
   constructor(canvas, world, motion, { onTap, onChange }) {
     this.#canvas = canvas;
@@ -113,7 +113,7 @@ export class MapGestures {
     const isTap = this.#isTap && !isCancelled;
     if (!isTap) this.#throw(event.timeStamp);
     this.#onChange();
-    // Last, because a change clears the message about the last action.
+    // Call `onTap` last, because `onChange` clears the message that a tap may show.
     if (isTap) this.#tap(event);
   }
 

@@ -1,7 +1,7 @@
 // This module draws the best-ranked sites larger than their cells, with names, while cells are
-// small. No two landmarks overlap, the better rank wins, and no landmark is drawn where a control
-// covers it. Otherwise only the scale and the canvas's width decide which ones are drawn, so that
-// dragging changes none.
+// small. Where two landmarks would overlap, the worse-ranked one is omitted. A landmark that a
+// control would cover is not drawn. Apart from that, only the scale and the canvas's width decide
+// which landmarks are drawn, so dragging does not make any appear or disappear within the view.
 
 import { fetchFile, hostnameOf, readIcon } from "./bundles.js";
 import { shownHost } from "./host-name.js";
@@ -9,30 +9,32 @@ import { cellOf, toScreen } from "./map-geometry.js";
 import { shortenedHost } from "./picture-text.js";
 import { linesFrom, withoutWww } from "./search-keys.js";
 
-/** As in bundler/src/object_names.rs. */
+/** Must be MAP_LANDMARKS_PATH in bundler/src/object_names.rs. */
 const PATH = "map/landmarks.tsv";
 const MAX_LANDMARKS = 256;
-/** Landmarks fade while cells grow from one of these sizes to the other, in CSS pixels. */
+/** Landmarks fade out as the cell size grows between these two values, in CSS pixels. */
 const FADE_PX = [16, 18];
-/** A narrower canvas, in CSS pixels, has smaller landmarks. */
+/** On a narrower canvas, in CSS pixels, all landmarks are small. */
 const WIDE_FROM_PX = 600;
-/** In CSS pixels; longer names than `name` are cut. */
+/** Sizes in CSS pixels. Names wider than `name` are shortened. */
 const LARGE = { icon: 32, border: 3, label: 20, font: 13, name: 132 };
 const SMALL = { icon: 24, border: 3, label: 18, font: 12, name: 120 };
 const LARGE_ONES = 32;
-/** Between a plate and its label, in CSS pixels; at both ends of a label. */
 const LABEL_GAP_PX = 2;
 const LABEL_PADDING_PX = 7;
 const GAP_PX = { x: 12, y: 10 };
-/** A label in this part of the world at its left or right edge extends towards the middle. */
+/**
+ * Within this share of the world's width from its left or right edge, labels extend towards the
+ * middle.
+ */
 const EDGE_PART = 0.2;
-/** One has up to 0.1 MB. */
+/** A picture takes up to 0.2 MB at two device pixels per CSS pixel. */
 const MAX_PICTURES = 80;
 const MAX_LISTED = 40;
 
 /**
- * Resolves to [{bundle, slot, host, title, icon}], best rank first, where `title` is the name as it
- * is shown; to [] if the file cannot be fetched.
+ * Resolves to [{bundle, slot, host, title, icon}], best rank first, or to [] if the file cannot be
+ * fetched. `title` is the displayed hostname.
  */
 export async function loadLandmarks({ prefix, bundles }, { grid }) {
   const { value = "" } = await fetchFile(prefix + PATH, {
@@ -43,7 +45,7 @@ export async function loadLandmarks({ prefix, bundles }, { grid }) {
   return readLandmarks(value, bundles, grid ** 2);
 }
 
-/** Skips landmarks whose place does not exist or whose icon is invalid. */
+/** Skips landmarks whose bundle or slot does not exist, or whose hostname or icon is invalid. */
 export function readLandmarks(text, bundles, slots) {
   const isPlace = (number, end) => Number.isInteger(number) && number >= 0 && number < end;
   return linesFrom(text, "", MAX_LANDMARKS)
@@ -56,8 +58,9 @@ export function readLandmarks(text, bundles, slots) {
 }
 
 /**
- * Returns a landmark's size and its box {left, top, right, bottom} around its cell's middle, in CSS
- * pixels. `part` is the cell's position between the world's left edge, 0, and right edge, 1.
+ * Returns a landmark's size, its plate's side, and its box {left, top, right, bottom} relative to
+ * the middle of its cell, in CSS pixels. `at` is the landmark's index, best rank first. `part` is
+ * the cell's horizontal position, from 0 at the world's left edge to 1 at its right edge.
  */
 export function boxOf(nameWidth, at, part, isWide) {
   const size = isWide && at < LARGE_ONES ? LARGE : SMALL;
@@ -70,8 +73,9 @@ export function boxOf(nameWidth, at, part, isWide) {
 }
 
 /**
- * Returns the scale from which each landmark is drawn: there it touches no better one, and the
- * world's edges do not cut it. `landmarks` are {x, y, box}, best first, in cells.
+ * Returns the scale from which each landmark is drawn: from there on it touches no better-ranked
+ * landmark, and the world's edges do not cut it. `landmarks` are {x, y, box}, best rank first, with
+ * x and y in cells and the box in CSS pixels.
  */
 export function scalesOf(landmarks, { width, height }) {
   return landmarks.map(({ x, y, box }, i) => {
@@ -89,8 +93,9 @@ export function scalesOf(landmarks, { width, height }) {
 }
 
 /**
- * Returns the scale from which two intervals whose origins are `cells` apart have `gap` pixels
- * between them. They need `after` pixels if the other one is after this one, else `before`.
+ * Returns the scale at which two intervals are `gap` pixels apart. Their origins are `cells` apart.
+ * For the intervals to touch, this distance must be `after` pixels if `cells` is positive,
+ * otherwise `before` pixels.
  */
 function apart(cells, after, before, gap) {
   if (cells === 0) return Infinity;
@@ -103,7 +108,7 @@ export class Landmarks {
   #look;
   #onChange;
   #images = new Map();
-  /** The landmark that was used longest ago is first. */
+  /** The least recently drawn landmark is first. */
   #pictures = new Map();
   #isWide = null;
   #style = null;
@@ -113,7 +118,7 @@ export class Landmarks {
 
   /**
    * `look()` returns the style {plate, ground, ink, accent, font}; `onChange` is called when an
-   * icon was decoded.
+   * icon has been decoded.
    */
   constructor(entries, world, { look, onChange }) {
     this.entries = entries;
@@ -127,7 +132,7 @@ export class Landmarks {
     this.#pictures.clear();
   }
 
-  /** Returns true if the cell `lit` is among the landmarks, which are then marked. */
+  /** Draws the landmarks and marks the one at cell `lit`. Returns true if that one was drawn. */
   paint(context, { view, size, ratio, lit }) {
     const alpha = alphaAt(view.scale);
     if (alpha === 0) return false;
@@ -158,7 +163,10 @@ export class Landmarks {
     return null;
   }
 
-  /** Returns {x, y, side, height} for a drawn landmark {bundle, slot}, or null. */
+  /**
+   * Returns the box {x, y, side, height} of the landmark at `cell`, in CSS pixels, where `side` is
+   * the width. Returns null if the landmark is not drawn or mostly faded out.
+   */
   boxAt(cell, view, size) {
     if (alphaAt(view.scale) < 0.5) return null;
     const one = this.#drawn(view, size).find(({ entry }) => isSame(entry, cell));
@@ -168,7 +176,7 @@ export class Landmarks {
     return { x: x + left, y: y + top, side: right - left, height: bottom - top };
   }
 
-  /** Returns the landmarks whose cells are in view, best first, at most 40. */
+  /** Returns up to 40 landmarks whose cells are in view, best rank first. */
   inView(view, size) {
     this.#place(size);
     const isIn = (one) => {
@@ -223,7 +231,6 @@ export class Landmarks {
     return picture.canvas;
   }
 
-  /** Returns null until the icon is decoded. */
   #imageOf(entry) {
     if (!this.#images.has(entry)) {
       const image = new Image();
@@ -248,7 +255,7 @@ export class Landmarks {
   }
 }
 
-/** For the shadow, in CSS pixels. */
+/** Room for the shadow, in CSS pixels. */
 const MARGIN_PX = 6;
 
 function draw({ entry, box }, image, style, ratio) {
@@ -274,7 +281,7 @@ function draw({ entry, box }, image, style, ratio) {
   const inner = plate - size.border;
   fill(x + size.border / 2, MARGIN_PX + size.border / 2, inner, inner, plate / 4 - 1);
   if (image) {
-    // Without smoothing, an enlarged small icon stays sharp.
+    // Without smoothing, an icon that is enlarged by an integer factor stays sharp.
     context.imageSmoothingEnabled = image.width > size.icon || image.width < size.icon &&
       size.icon % image.width !== 0;
     context.imageSmoothingQuality = "high";
@@ -293,7 +300,7 @@ function fontOf(size, { font }) {
   return `600 ${size.font}px ${font}`;
 }
 
-/** Returns how opaque landmarks are at a scale, between 0 and 1. */
+/** Returns the landmarks' opacity at a scale, from 0 to 1. */
 export function alphaAt(scale) {
   const [from, to] = FADE_PX;
   return Math.min(1, Math.max(0, (to - scale) / (to - from)));

@@ -37,8 +37,8 @@ export class MapList {
   }
 
   /**
-   * `tabs` is null while they are not in memory. If `bundle` is -1, no bundle is described, and
-   * `tabs` are the landmarks by number.
+   * `tabs` is a Map by slot, or null if the tabs are not in memory. If `bundle` is -1, no bundle is
+   * described, and `tabs` contains the landmarks by index, or is null.
    */
   show(words, { bundle, tabs, hint = this.#hint.textContent }) {
     const isNear = bundle >= 0;
@@ -55,7 +55,7 @@ export class MapList {
     this.#list.hidden = !tabs;
   }
 
-  /** With -1, no tab is marked. */
+  /** Marks the tab in `slot` as current. -1 marks no tab. */
   choose(slot) {
     for (const button of this.#list.querySelectorAll("button")) {
       if (Number(button.value) === slot) {

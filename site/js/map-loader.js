@@ -1,5 +1,5 @@
 // This module loads the wanted items of the map, the most important first, and caches them. At most
-// six requests are in flight. The cache stays below a byte limit, except for wanted items.
+// six requests are in flight. The cache exceeds its byte limit only for wanted items.
 
 const MAX_CONCURRENT = 6;
 
@@ -14,8 +14,9 @@ export class MapLoader {
   #failed = new Map();
 
   /**
-   * `load(key, signal)` resolves to {value, bytes} or {trouble}; `onChange` is also called when
-   * `want` changes `busy` or `trouble`. Values with a `close` method are closed when dropped.
+   * `load(key, signal)` resolves to {value, bytes} or {trouble}. `onChange` is called when a
+   * request finishes, and when `want` changes `busy` or `trouble`. Values with a `close` method are
+   * closed when they are dropped.
    */
   constructor({ load, onChange, maxBytes }) {
     this.#load = load;
@@ -28,12 +29,12 @@ export class MapLoader {
     return this.#held.get(key)?.value;
   }
 
-  /** "network", "missing" or "broken"; else undefined. */
+  /** Returns "network", "missing" or "broken", or undefined if the key has not failed. */
   troubleOf(key) {
     return this.#failed.get(key);
   }
 
-  /** The first error among the wanted keys, or "". */
+  /** "network" if a wanted key failed with it, otherwise the first wanted key's error, or "". */
   get trouble() {
     const all = this.#wanted.map((key) => this.#failed.get(key)).filter(Boolean);
     return all.includes("network") ? "network" : all[0] ?? "";
@@ -43,7 +44,7 @@ export class MapLoader {
     return this.#running.size > 0;
   }
 
-  /** The most important key is first. Other requests are aborted. */
+  /** Sets the wanted keys, the most important first, and aborts the requests for all other keys. */
   want(keys) {
     const { busy, trouble } = this;
     this.#wanted = keys;
@@ -56,7 +57,7 @@ export class MapLoader {
     for (const key of keys) {
       const one = this.#held.get(key);
       if (!one) continue;
-      // The least recently wanted item is first.
+      // Keep the least recently wanted item first.
       this.#held.delete(key);
       this.#held.set(key, one);
     }

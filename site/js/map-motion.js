@@ -1,11 +1,14 @@
-// This module moves the map's view: dragging with inertia, smooth zooming, flights. Without motion
-// (`isStill`) each change is a jump. Any action by the visitor ends a flight.
+// This module moves the map's view: dragging with inertia, smooth zooming, and flights. If
+// `isStill()` is true, each change is a jump.
 
 import {
   clampView, fitScale, flightPath, toScreen, toWorld, wholeView, zoomedAt,
 } from "./map-geometry.js";
 
-/** After this time, 63 % of a zoom are done, or 63 % of a thrown map's speed are lost. */
+/**
+ * Time constants: after ZOOM_MS, 63 % of a zoom is done; after THROW_MS, a thrown map has lost 63 %
+ * of its speed.
+ */
 const ZOOM_MS = 70;
 const THROW_MS = 280;
 /** In pixels per millisecond. */
@@ -15,11 +18,14 @@ const FLIGHT_MS = { min: 350, max: 3_200 };
 /** A zoom ends when the scale differs from the wanted one by less than this factor. */
 const CLOSE = 1.002;
 
-/** A world's view and its motion; times are animation frame times, in ms. */
+/** A world's view and its motion. Times are in milliseconds, as in animation frames. */
 export class MapMotion {
   #world;
   #isStill;
-  /** {step(now, elapsed) → true while it continues, end}, or null. */
+  /**
+   * The current motion {step(now, elapsed), end}, or null. `step` returns true while the motion
+   * continues.
+   */
   #moving = null;
   #last = 0;
 
@@ -34,7 +40,7 @@ export class MapMotion {
     return this.view.scale <= fitScale(this.#world, this.size) * 1.0001;
   }
 
-  /** The view at which the motion will end. */
+  /** The view at which a zoom or a flight will end, otherwise the current view. */
   get end() {
     return this.#moving?.end ?? this.view;
   }
@@ -47,7 +53,7 @@ export class MapMotion {
     return this.#moving !== null;
   }
 
-  /** Returns true while motion continues. */
+  /** Advances the motion to `now`. Returns true if it continues. */
   step(now) {
     const elapsed = Math.min(100, Math.max(0, now - this.#last));
     this.#last = now;
@@ -72,13 +78,13 @@ export class MapMotion {
     this.#set(view);
   }
 
-  /** In CSS pixels, as a finger does. */
+  /** Moves the world by CSS pixels. */
   panBy(dx, dy) {
     const { x, y, scale } = this.view;
     this.jumpTo({ x: x - dx / scale, y: y - dy / scale, scale });
   }
 
-  /** The world continues at this speed, in CSS pixels per millisecond, and slows down. */
+  /** Lets the world continue at this speed, in CSS pixels per millisecond, and slow down. */
   throw(vx, vy, now) {
     if (this.#isStill() || Math.hypot(vx, vy) < MIN_SPEED) return;
     const speed = { x: vx, y: vy };
@@ -95,7 +101,7 @@ export class MapMotion {
     };
   }
 
-  /** The world point at `point` on the canvas does not move. */
+  /** Zooms so that the world point at `point` on the canvas does not move. */
   zoomBy(factor, point, now) {
     const from = this.#moving?.isZoom ? this.#moving.end.scale : this.view.scale;
     const scale = clampView(this.#world, this.size, { x: 0, y: 0, scale: from * factor }).scale;
@@ -119,7 +125,7 @@ export class MapMotion {
     };
   }
 
-  /** Moves the world point `fixed` to `point`. */
+  /** Sets the scale, and moves the world point `fixed` to `point` on the canvas. */
   pinch(fixed, point, scale) {
     const to = clampView(this.#world, this.size, { x: 0, y: 0, scale }).scale;
     const { width, height } = this.size;
@@ -155,7 +161,6 @@ export class MapMotion {
     return toWorld(this.view, this.size, point);
   }
 
-  /** Keeps the scale, and shows the world point `fixed` at `point`. */
   #viewWith(fixed, point) {
     const { scale } = this.view;
     const { width, height } = this.size;

@@ -1,12 +1,14 @@
-// This module reads the formats of the map's orders: index, places files, labels. A place's bundle
-// and slot exist in the scan.
+// This module reads the index and the places files of the map's orders, and computes the labels.
 
 import { readOverrides } from "./map-address.js";
 import { BUNDLES_A_TILE, toScreen } from "./map-geometry.js";
 
-/** An icon has 2 by 2 pixels. */
+/** The finest level of an order, where an icon has 2 by 2 pixels. */
 const FINEST_LEVEL = 2;
-/** A pixel has at most half of these CSS pixels, because larger ones show nothing more. */
+/**
+ * At this scale, each of an icon's 2 by 2 pixels takes 12 CSS pixels. Larger pixels would show
+ * nothing more.
+ */
 const MAX_SCALE = 24;
 const MAX_AREAS = 5_000;
 const AREA_NAME = /^[a-z0-9-]{1,30}$/;
@@ -16,7 +18,7 @@ const LABEL_GAP_PX = 8;
 
 /**
  * Returns {tabs, perFile, areas: [{name, first, tabs}], overrides}, or null if the index is
- * invalid. An area with an invalid name is one without a name, "none".
+ * invalid. An area with an invalid name gets the name "none".
  */
 export function readOrder(value) {
   const isCount = (number) => Number.isSafeInteger(number) && number > 0;
@@ -36,7 +38,7 @@ export function readOrder(value) {
   return { tabs: value.tabs, perFile: value.per_file, areas, overrides };
 }
 
-/** Each place is a bundle with one cell for `MapView`. */
+/** Returns an order as a map for `MapView`, in which each place is a bundle with one cell. */
 export function mapOfOrder(map, name, { overrides }) {
   const { side, grid, levels, extension, background } = map;
   return {
@@ -61,7 +63,7 @@ export function placesFile(name, { perFile }, place) {
   return { path: `map/${name}/places/${number}.bin`, index: place % perFile };
 }
 
-/** Returns {bundle, slot}, or null if there is none. The bundler describes this format. */
+/** Returns the {bundle, slot} at `index` in a places file, or null if it does not exist. */
 export function tabInPlaces(bytes, index, { side, grid }, bundles) {
   const modulus = (side * grid) ** 2;
   let [number, distance, factor, at] = [0, 0, 1, 0];
@@ -81,7 +83,7 @@ export function tabInPlaces(bytes, index, { side, grid }, bundles) {
   return null;
 }
 
-/** Returns the area of a place. */
+/** Returns the area that contains a place, or undefined. */
 export function areaAt({ areas }, place) {
   return areas.find(({ first, tabs }) => place >= first && place < first + tabs);
 }
@@ -92,8 +94,8 @@ export function rowsOf({ first, tabs }, width) {
 }
 
 /**
- * Returns [{area, right, y}] for the areas that are high enough in view: where a label ends, and
- * its middle, in CSS pixels.
+ * Returns [{area, right, y}] for each area whose visible part is high enough for a label: the
+ * label's right edge and its vertical middle, in CSS pixels.
  */
 export function labelsFor({ areas }, width, view, size) {
   const labels = [];

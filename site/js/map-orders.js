@@ -1,5 +1,5 @@
-// This module shows the map in another order, on a canvas above the map's. The canvas that is shown
-// takes over the focus of the one before.
+// This module shows the map in another order, on a second canvas that replaces the first. The
+// canvas that is shown takes over the focus.
 
 import { fetchFile } from "./bundles.js";
 import { toScreen } from "./map-geometry.js";
@@ -16,7 +16,7 @@ const LABEL_PX = 20;
 const LABEL_PADDING_PX = 7;
 const CURSOR_PX = 7;
 
-/** At most one order is shown. */
+/** Shows at most one order at a time. */
 export class MapOrders {
   #canvas;
   #list;
@@ -27,8 +27,8 @@ export class MapOrders {
   #shown = null;
 
   /**
-   * `list` shows the areas, `callbacks` are those of `MapView`. In an order, `onTap` gets the place
-   * as {bundle: place, slot: 0}.
+   * `list` is the element for the areas, and `callbacks` are those of `MapView`. In an order,
+   * `onTap` gets the place as {bundle: place, slot: 0}.
    */
   constructor(canvas, list, manifest, format, callbacks) {
     this.#canvas = canvas;
@@ -46,7 +46,7 @@ export class MapOrders {
     return this.#shown?.canvas ?? this.#canvas;
   }
 
-  /** Resolves to the order's index, or to null if it could not be loaded. */
+  /** Resolves to the order's index, or to null if it cannot be loaded. */
   async load(name) {
     const { prefix } = this.#manifest;
     const { value } = await fetchFile(prefix + this.#format.orders.get(name));
@@ -96,7 +96,7 @@ export class MapOrders {
     this.#list.replaceChildren();
   }
 
-  /** Resolves to {bundle, slot}, or to null if it could not be loaded. */
+  /** Resolves to the {bundle, slot} at a place, or to null if it cannot be loaded. */
   async tabAt(place) {
     const { name, index } = this.#shown;
     const file = placesFile(name, index, place);
@@ -129,7 +129,7 @@ export class MapOrders {
     const { index, map } = this.#shown;
     const { top, bottom } = rowsOf(index.areas[number], this.#width);
     const { width, height } = map.motion.size;
-    // A row of cells is no larger than a finger.
+    // Fit the area's height, but do not zoom in on fewer than 40 columns.
     const scale = Math.max(width / this.#width, Math.min(height / (bottom - top), width / 40));
     map.motion.flyTo({ x: this.#width / 2, y: (top + bottom) / 2, scale }, performance.now());
     map.requestFrame();

@@ -1,12 +1,14 @@
-// This module paints the map's canvas. Edges are on device pixels, so that no seam is visible. A
+// This module paints the map's canvas. Edges lie on device pixels, so that no seams are visible. A
 // missing tile is drawn from the finest coarser tile that is loaded.
 
 import { toScreen, tileSpan } from "./map-geometry.js";
 import { bundleKey, coarser, tileKey } from "./map-plan.js";
 
-/** A picture that is enlarged at least this many times is drawn with visible pixels. */
+/** Pictures that are enlarged at least this many times are drawn without smoothing. */
 const PIXELATED_FROM = 1.5;
-/** Below this factor a picture is drawn with better smoothing, which takes several times longer. */
+/**
+ * Below this factor, pictures are drawn with better smoothing, which takes several times longer.
+ */
 const AVERAGED_BELOW = 0.5;
 const MIN_MARK_PX = 20;
 
@@ -27,7 +29,7 @@ export class MapPainter {
     this.#background = background;
   }
 
-  /** `size` is in CSS pixels. Colours are read from the style again. */
+  /** Sets the size, in CSS pixels, and reads the colours from the style again. */
   resize(size, ratio) {
     this.#ratio = ratio;
     this.#canvas.width = Math.round(size.width * ratio);
@@ -98,7 +100,6 @@ export class MapPainter {
     return [left, top, right - left, bottom - top];
   }
 
-  /** If the cell is too small, the frame is larger than the cell. */
   #mark(view, size, cell, weight) {
     const middle = toScreen(view, size, { x: cell.x + 0.5, y: cell.y + 0.5 });
     const side = Math.max(MIN_MARK_PX, view.scale) * this.#ratio;

@@ -1,20 +1,19 @@
-// This module fetches and decodes the map's tiles, and draws a bundle's icons on one sheet. Each
-// tab keeps its slot in the bundle.
+// This module fetches and decodes the map's tiles, and draws a bundle's icons on one sheet.
 
 import { bundlePath, fetchFile, readEntry } from "./bundles.js";
 import { tilePath } from "./map-address.js";
 import { readKey } from "./map-plan.js";
 import { withoutWww } from "./search-keys.js";
 
-/** An icon and a margin, in pixels. */
+/** An icon with its margin, in pixels. */
 export const SHEET_CELL_PX = 36;
 const ICON_PX = 32;
 const MAX_SHEET_PX = 2_048;
-/** In addition to the icon, approximately. */
+/** Approximate memory per tab, in addition to the sheet. */
 const BYTES_A_TAB = 2_000;
 
 /**
- * Returns a `load` function for MapLoader. In an order of the map, bundles have the format
+ * Returns a `load` function for MapLoader. For an order of the map, bundles have the format
  * `map.ofBundles`.
  */
 export function pictureLoader(manifest, map) {
@@ -38,13 +37,12 @@ async function loadTile(path, signal) {
   }
 }
 
-/** The `fetch` is also aborted by `signal`. */
 function untilAborted(signal) {
   return (url, options) =>
     fetch(url, { ...options, signal: AbortSignal.any([signal, options.signal]) });
 }
 
-/** Returns a sheet {canvas, tabs}, where `tabs` maps slots to tabs. */
+/** Resolves to {value: {canvas, tabs}, bytes}, where `tabs` maps slots to tabs, or to {trouble}. */
 async function loadSheet(path, map, signal) {
   const { value, trouble } = await fetchFile(path, { fetcher: untilAborted(signal) });
   if (trouble) return { trouble };
@@ -55,7 +53,7 @@ async function loadSheet(path, map, signal) {
   return { value: { canvas, tabs }, bytes };
 }
 
-/** Returns valid tabs by slot, or null if this is not a bundle. */
+/** Returns the valid tabs by slot, or null if `value` is not a bundle. */
 export function tabsBySlot(value, slots) {
   if (!Array.isArray(value?.entries)) return null;
   const tabs = new Map();
@@ -104,8 +102,8 @@ function drawLetter(context, host, x, y, side, background) {
 }
 
 /**
- * We do not use createImageBitmap, because storing a blob for each icon took longer than everything
- * else together.
+ * We do not use createImageBitmap, because storing a blob for each icon took longer than all other
+ * steps together.
  */
 async function decode(dataUrl) {
   if (dataUrl === "") return null;

@@ -1,17 +1,17 @@
-// This module chooses the tiles and bundles that a view wants, in order of importance. A flight
-// wants only its destination. The coarsest tile is always wanted, so that there is always something
-// to draw.
+// This module chooses the tiles and bundles that a view needs, in order of importance. During a
+// flight, it chooses only those at the destination. The coarsest tile is always included, so that
+// there is always something to draw.
 
 import {
   bundlesInView, isNear, levelFor, tilesAt, tilesInView, tileSpan,
 } from "./map-geometry.js";
 
-/** The key of a tile. */
+/** Returns the key of a tile. */
 export function tileKey({ z, x, y }) {
   return `tile ${z}/${x}-${y}`;
 }
 
-/** The key of a bundle. */
+/** Returns the key of a bundle. */
 export function bundleKey(bundle) {
   return `bundle ${bundle}`;
 }
@@ -25,8 +25,8 @@ export function readKey(key) {
 }
 
 /**
- * Returns {level, tiles, bundles}, the middle ones first; no bundles if the view is too far away
- * for icons.
+ * Returns {level, tiles, bundles}, with the middle tiles and bundles first. `bundles` is empty if
+ * the view is too far away for icons.
  */
 export function planOf(world, view, size, ratio) {
   const level = levelFor(world, view, size, ratio);
@@ -34,7 +34,10 @@ export function planOf(world, view, size, ratio) {
   return { level, tiles: tilesInView(world, view, size, level), bundles };
 }
 
-/** `has(key)` returns true for items in memory. */
+/**
+ * Returns the keys for a plan, the most important first. `has(key)` returns true for items in
+ * memory.
+ */
 export function keysFor(world, { tiles, bundles }, has) {
   const missing = new Set(bundles.filter((bundle) => !has(bundleKey(bundle))));
   const isSeen = (tile) => bundles.length === 0 || has(tileKey(tile)) ||
@@ -44,7 +47,7 @@ export function keysFor(world, { tiles, bundles }, has) {
     .concat(bundles.map(bundleKey)));
 }
 
-/** `end` is the flight's last view, while `level` is drawn. */
+/** Returns the keys for a flight to the view `end`, while tiles of `level` are drawn. */
 export function keysForFlight(world, end, level, size, ratio, has) {
   const plan = planOf(world, end, size, ratio);
   const top = { z: world.levels - 1, x: 0, y: 0 };

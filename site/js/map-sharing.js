@@ -1,5 +1,5 @@
-// This module shares the map's view and the chosen tab's card, and counts the sites that were found
-// and opened here. It loads what it shows on demand.
+// This module shares the map's view and the chosen tab's card, and counts the sites that the
+// visitor finds and opens on the map. It loads other modules on demand.
 
 import { writeMapAddress } from "./map-address.js";
 import { openSiteCard, shareNow } from "./open-card.js";
@@ -14,8 +14,8 @@ export class MapSharing {
   #returnTo;
 
   /**
-   * `viewButton`, `cardButton` and `siteLink` share the view, show the card, and open the site;
-   * `returnTo` returns the element that gets the focus after a card.
+   * `viewButton`, `cardButton` and `siteLink` share the view, show the card, and open the site.
+   * `returnTo()` returns the element that gets the focus after the card.
    */
   constructor({ viewButton, cardButton, siteLink, mapOf, manifestOf, notify, returnTo }) {
     this.#viewButton = viewButton;
@@ -40,7 +40,7 @@ export class MapSharing {
   async #shareView() {
     const { motion, site, order } = this.#mapOf();
     const view = motion.isWhole ? null : motion.end;
-    // A site is found among the tabs as they come.
+    // An address with a site has no order, because it opens in the default order.
     const hash = writeMapAddress({ site, order: site ? "" : order, view });
     const url = new URL(location.pathname + hash, location.href).href;
     await shareNow({ title: SHARE.mapTitle, text: SHARE.mapText, url }, this.#notify);
@@ -62,7 +62,7 @@ export class MapSharing {
   }
 }
 
-/** `name` is a function in visit-counts.js. */
+/** `name` names a function in visit-counts.js. */
 async function count(name, host) {
   try {
     const counts = await import("./visit-counts.js");

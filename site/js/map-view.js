@@ -1,5 +1,5 @@
-// This module shows the map: it connects motion, loader, painter and list. All painting happens in
-// animation frames. The address and the list are written only when the view does not move.
+// This module shows the map by connecting gestures, motion, loader and painter. It writes the
+// address only after the view has stopped.
 
 import { readMapAddress, writeMapAddress } from "./map-address.js";
 import { cellOf, tabAt, tabsInView, wholeView, worldOf } from "./map-geometry.js";
@@ -10,18 +10,18 @@ import { MapPainter } from "./map-painter.js";
 import { pictureLoader } from "./map-pictures.js";
 import { bundleKey, keysFor, keysForFlight, planOf } from "./map-plan.js";
 
-/** A decoded tile has 1.1 MB, a bundle's sheet 0.9 MB. */
+/** A decoded tile takes 1.1 MB, and a bundle's sheet 0.9 MB. */
 const MAX_BYTES_HELD = 96e6;
 /**
- * Requests wait while the view moves, so that tiles that are visible only briefly are not
- * requested.
+ * The minimum time between two changes of the wanted items while the view moves, so that tiles that
+ * are visible only briefly are not requested.
  */
 const WANT_MS = 120;
 const REST_MS = 300;
 /** More device pixels per CSS pixel cost time and are hardly visible. */
 const MAX_RATIO = 2;
 
-/** One scan's map. */
+/** One scan's map in one order. */
 export class MapView {
   #canvas;
   #manifest;
@@ -40,19 +40,19 @@ export class MapView {
   #landmarks = null;
   #released = new AbortController();
 
-  /** The order's name in the address, or "" for the tabs as they come. */
+  /** The order's name in the address, or "" for the default order. */
   order = "";
-  /** The highlighted cell {bundle, slot}, or null. In an order, the place is a bundle. */
+  /** The highlighted cell {bundle, slot}, or null. In an order, `bundle` is the place. */
   lit = null;
   /** The chosen tab {bundle, slot}, or null. */
   tab = null;
   site = "";
-  /** While another order is shown, this map loads nothing and does not write the address. */
+  /** If true, this map loads nothing and does not write the address. */
   isAway = false;
 
   /**
-   * `onTap(entry, isKey)` gets {bundle, slot}, or a landmark, or null if there is no tab;
-   * `onRest()` is called when the view has stopped.
+   * `onTap(entry, isKey)` gets {bundle, slot}, or a landmark, or null if there is no tab or a
+   * second tap zooms. `onRest()` is called when the view has stopped.
    */
   constructor(canvas, manifest, map, { onTap, onFrame, onRest, onMove }) {
     this.#canvas = canvas;
@@ -93,7 +93,7 @@ export class MapView {
     this.#resize();
   }
 
-  /** True if the last painting shows icons from bundles. */
+  /** True if the last painted view is close enough to show icons from bundles. */
   get isNear() {
     return this.#plan.bundles.length > 0;
   }
@@ -110,7 +110,7 @@ export class MapView {
     return this.#loader.bytes === 0;
   }
 
-  /** An estimate. */
+  /** The estimated number of tabs in view. */
   get tabsInView() {
     return tabsInView(this.#world, this.motion.view, this.motion.size, this.#manifest.hosts);
   }
@@ -128,12 +128,14 @@ export class MapView {
     return this.#loader.get(bundleKey(bundle))?.tabs;
   }
 
-  /** Undefined if the bundle did not fail. */
+  /** Returns why a bundle failed to load, or undefined if it did not fail. */
   troubleOf(bundle) {
     return this.#loader.troubleOf(bundleKey(bundle));
   }
 
-  /** Returns a tab only if icons are distinguishable and its bundle is in memory. */
+  /**
+   * Returns the tab at `point`, or undefined if icons are too small or its bundle is not in memory.
+   */
   tabAtPoint(point) {
     const entry = this.isNear && tabAt(this.#world, this.motion.worldAt(point));
     return entry ? this.tabsOf(entry.bundle)?.get(entry.slot) : undefined;
@@ -171,7 +173,6 @@ export class MapView {
       }));
   }
 
-  /** From the zoom buttons and the canvas. */
   #look() {
     const buttons = getComputedStyle(this.#canvas.parentElement.querySelector(".zoom"));
     return {
@@ -180,7 +181,7 @@ export class MapView {
     };
   }
 
-  /** The bundle may be out of view; -1 clears this. */
+  /** Loads a bundle although it may be out of view. -1 cancels this. */
   wantBundle(bundle) {
     this.#extra = bundle < 0 ? null : bundleKey(bundle);
     this.#want();
@@ -213,7 +214,7 @@ export class MapView {
     this.requestFrame();
   }
 
-  /** Returns the address's hostname, or "". */
+  /** Shows the address's view unless it names a site. Returns the address's hostname, or "". */
   followAddress() {
     const { site, view } = readMapAddress(location.hash);
     this.site = site ?? "";
@@ -223,8 +224,8 @@ export class MapView {
   }
 
   /**
-   * {x, y, side, height} of the highlighted cell or landmark on the canvas, in CSS pixels, or null.
-   * `side` is its width.
+   * The box {x, y, side, height} of the highlighted cell or landmark on the canvas, in CSS pixels,
+   * or null. `side` is the width.
    */
   get litBox() {
     if (!this.lit) return null;
@@ -292,7 +293,10 @@ export class MapView {
     else this.#restTimer = setTimeout(() => this.#rest(), REST_MS);
   }
 
-  /** Null if the visitor does not use the keyboard, or if icons are too small. */
+  /**
+   * Returns the cell in the middle, or null if the visitor does not use the keyboard or icons are
+   * too small.
+   */
   #cursor() {
     if (!this.isNear || !this.#canvas.matches(":focus-visible")) return null;
     const { x, y } = this.motion.view;

@@ -19,19 +19,19 @@ export function troubleWords(trouble, isOnline) {
   return { words: "", action: "" };
 }
 
-/** If only a part is visible, the number is an estimate with three digits. */
+/** If only a part is visible, the number is an estimate, rounded to three digits. */
 export function seenWords(seen, all) {
   if (all === 0) return MAP.unknownCount;
   return seen >= all ? MAP.all(all) : MAP.some(Number(seen.toPrecision(3)), all);
 }
 
-/** `tabs` is their number, undefined until they are loaded. */
+/** `tabs` is the number of tabs, or undefined until the bundle is loaded. */
 export function bundleWords(bundle, bundles, tabs, trouble) {
   const state = tabs !== undefined ? MAP.tabs(tabs) : trouble ? MAP.notLoaded : MAP.isLoading;
   return MAP.block(bundle + 1, bundles, state);
 }
 
-/** Returns the label of an order's area: a colour, a top-level domain, or the best rank in it. */
+/** Returns the label of an order's area: a colour, a top-level domain, or a range of ranks. */
 export function areaLabel(order, name) {
   if (name === "none") return ORDERS.none[order];
   if (order === "colour") return ORDERS.colours[name] ?? name;
@@ -40,7 +40,7 @@ export function areaLabel(order, name) {
   return ORDERS.domain(shownHost(name), region);
 }
 
-/** `area` {name, tabs} is at the centre, if there is one. */
+/** `area` {name, tabs} is the area at the centre, or undefined. */
 export function inOrderWords(order, seen, all, area) {
   const words = [seenWords(seen, all)];
   if (area) words.push(ORDERS.centre(areaLabel(order, area.name), area.tabs));

@@ -1,5 +1,4 @@
-// This module runs the map page: it shows the map, finds a site on it, and opens a tab's card.
-// After every failure the page reports what failed and how to fix it.
+// This module runs the map page: it shows the map, finds sites on it, and opens a tab's card.
 
 import { Announcer } from "./announcer.js";
 import { fetchFile, readManifest } from "./bundles.js";
@@ -15,7 +14,7 @@ import { typedKey } from "./search-keys.js";
 import { SearchBox } from "./search.js";
 import { COMMON, MAP, ORDERS } from "./strings.js";
 
-/** A found icon has twice its real size. */
+/** At this scale, icons have twice their real size. */
 const SITE_SCALE = 72;
 /** Smaller cells, in CSS pixels, cannot be clicked on. */
 const MIN_TAP_SCALE = 4;
@@ -38,21 +37,21 @@ const list = new MapList({
   },
 });
 let map = null;
-/** The MapView with the tabs as they come. */
+/** The MapView of the default order. */
 let plainMap = null;
 let orders = null;
 let manifest = null;
 let format = null;
 /**
- * The tab {bundle, slot, host, returnTo} whose card is shown once its bundle is loaded. It may have
- * the `place` in an order where it was chosen, and `isFound` if it was found by its name.
+ * The tab {bundle, slot, host, returnTo} whose card is shown once its bundle is loaded. `place` is
+ * set if the tab was chosen in an order, and `isFound` if it was found by its name.
  */
 let chosen = null;
-/** About the visitor's last action, or "". */
+/** The message about the visitor's last action, or "". */
 let notice = "";
 /** Counts searches and the actions that end them, so that an older search's result is discarded. */
 let search = 0;
-/** The order that is shown once it is loaded; "" for the tabs as they come. */
+/** The order that is shown or being loaded, or "" for the default order. */
 let wanted = "";
 /** Counts the changes of the order, so that an order that loads late is not shown. */
 let orderings = 0;
@@ -77,7 +76,7 @@ async function begin(fresh) {
   openings += 1;
   const mine = openings;
   const { value, trouble } = await fetchFile("manifest.json", { fresh });
-  // The manifest was requested again, because the network returned.
+  // A newer call has requested the manifest again.
   if (mine !== openings) return;
   manifest = trouble ? null : readManifest(value);
   format = manifest && readMap(value, manifest);
@@ -92,7 +91,7 @@ async function begin(fresh) {
   for (const id of ["nearer", "farther", "all", "site"]) byId(id).disabled = false;
   sharing.begin();
   follow();
-  // Without its landmarks the map is complete, too.
+  // The map is usable without its landmarks.
   if (format.hasLandmarks) map.showLandmarks().catch(() => {});
 }
 
@@ -114,7 +113,7 @@ function follow() {
   choose(null);
 }
 
-/** The map that is shown stays until the order is loaded. */
+/** Keeps showing the current map until the order is loaded. */
 async function showOrder(name) {
   search += 1;
   orderings += 1;
@@ -129,7 +128,7 @@ async function showOrder(name) {
     map.isAway = false;
     press(map.order);
     notify(ORDERS.notLoaded);
-    // At rest, the map writes its own address.
+    // At rest, the map writes its own address again.
     map.requestFrame();
     return;
   }
@@ -140,7 +139,7 @@ async function showOrder(name) {
   press(name);
 }
 
-/** Resolves to the order's index, or to null if this or the module for orders cannot be loaded. */
+/** Resolves to the order's index, or to null if the index or map-orders.js cannot be loaded. */
 async function loadOrder(name) {
   try {
     const { MapOrders } = await import("./map-orders.js");
@@ -155,7 +154,7 @@ function showPlain() {
   orderings += 1;
   plainMap.isAway = false;
   if (map !== plainMap) {
-    // First, because a card returns the focus to the canvas that is hidden then.
+    // Close the card first, because it may return the focus to the canvas that `hide` removes.
     choose(null);
     orders.hide();
   }
@@ -171,7 +170,7 @@ function offerOrders() {
   byId("orders").hidden = format.orders.size === 0;
 }
 
-/** "" is the button for the tabs as they come. */
+/** The default order's button has the name "". */
 function press(name) {
   wanted = name;
   for (const button of byId("orders").children) {
@@ -241,7 +240,7 @@ async function chooseAt(place, returnTo) {
   if (!entry) notify(MAP.tabNotLoaded);
 }
 
-/** The card waits until its bundle is loaded and there is no flight. */
+/** Shows the chosen tab's card once its bundle is loaded and any flight has ended. */
 function showChosen() {
   if (!chosen || map.motion.isFlying) return;
   const { bundle, slot, host, returnTo, place, isFound } = chosen;
@@ -372,7 +371,7 @@ byId("find").addEventListener("submit", (event) => {
 byId("orders").addEventListener("click", ({ target }) => {
   const button = target.closest("button");
   if (!button || button.value === wanted) return;
-  // Back leads to the order before.
+  // Add a history entry, so that Back returns to the previous order.
   const hash = writeMapAddress({ order: button.value });
   history.pushState(null, "", hash || location.pathname + location.search);
   follow();

@@ -1,6 +1,6 @@
 // This module moves the rows. The compositor animates one transform per row, and a timer moves tabs
 // that left at one edge to the other. A row does not move if it is hovered, held or focused, if it
-// contains an open or found tab, or while the page scrolls. A stopped row keeps its visible
+// contains the open or found tab, or while the page scrolls. A stopped row keeps its visible
 // position.
 
 import { shiftToShow } from "./navigation.js";
@@ -8,9 +8,9 @@ import { orderRows } from "./reading-order.js";
 
 /** Rows start to move this long after the last scroll. */
 const START_DELAY_MS = 150;
-/** Between two checks for rows in view and tabs that left at an edge. */
+/** The interval between checks for rows in view and tabs that left at an edge. */
 const UPDATE_INTERVAL_MS = 2_000;
-/** After this many cycles another animation replaces this one. */
+/** A row's animation is replaced before this many cycles are over. */
 const CYCLES = 50;
 
 /** Moves the rows in view, like a marquee. */
@@ -19,7 +19,7 @@ export class Marquee {
   #wall;
   #animations = new WeakMap();
   #pointedRow = null;
-  /** Another module moves these row nodes, for example while they are dragged. */
+  /** Row nodes that another module moves, for example while they are dragged. */
   #held = new Set();
   #timer = 0;
   #scrolledPx;
@@ -129,7 +129,9 @@ export class Marquee {
     return row.cells[best]?.index ?? -1;
   }
 
-  /** While rows may move and the page is visible, this repeats itself. */
+  /**
+   * Updates the rows after `ms`, and then repeatedly while rows may move and the page is visible.
+   */
   #schedule(ms) {
     clearTimeout(this.#timer);
     if (document.hidden) return;

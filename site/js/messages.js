@@ -3,7 +3,7 @@
 
 import { COMMON, WALL } from "./strings.js";
 
-/** Describes a stream that has ended or was stopped. */
+/** Describes the state of a stream that has ended or was stopped by a failure. */
 export function streamMessage({ total, trouble, skipped }, isOnline) {
   if (trouble === "network") {
     const why = WALL.offline(isOnline);
@@ -15,7 +15,7 @@ export function streamMessage({ total, trouble, skipped }, isOnline) {
   return [WALL.end(total), ""];
 }
 
-/** `trouble` is from `fetchFile`. */
+/** `trouble` is from `fetchFile`, or undefined if the file was read but is invalid. */
 export function manifestMessage(trouble) {
   const text = trouble === "network" ? WALL.noManifest
     : trouble === "missing" ? WALL.noScan : WALL.damaged;

@@ -1,5 +1,5 @@
-// This module reports visible tabs that cannot be shown, because their bundle was dropped from
-// memory and is no longer on the server.
+// This module reports painted tabs that cannot be shown, because their bundle was dropped from
+// memory and can no longer be loaded.
 
 import { WALL } from "./strings.js";
 

@@ -4,7 +4,7 @@
 import { MOTION } from "./strings.js";
 
 
-/** Its name and picture show what pressing it does. */
+/** The button's name and picture show what pressing it does. */
 export class MotionButton {
   #button;
   #onChange;

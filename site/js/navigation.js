@@ -4,8 +4,8 @@ import { firstTabOfRow, rowOfTab, tabsInRow } from "./layout.js";
 
 /**
  * Returns the tab that `key` (from a KeyboardEvent) leads to from `tab`, or null. Left and right
- * continue in the next row, up and down lead to the nearest tab in the full row above or below,
- * Home and End to the row's ends.
+ * continue in the adjacent row, up and down lead to the same relative position in the row above or
+ * below, Home and End to the row's ends.
  */
 export function neighbour(layout, tab, key, total) {
   const row = rowOfTab(layout, tab);
@@ -37,7 +37,7 @@ export function neighbour(layout, tab, key, total) {
 
 /**
  * Returns the scroll position that shows everything from `topPx` to `bottomPx`, with a margin of
- * `roomPx`; null if it is already in view. If it is higher than the view, its top is shown.
+ * `roomPx`, or null if it is already in view. If it is taller than the view, its top is shown.
  */
 export function scrollToShow(topPx, bottomPx, scrolledPx, heightPx, roomPx = 0) {
   if (topPx < scrolledPx) return Math.max(0, topPx - roomPx);
@@ -45,15 +45,15 @@ export function scrollToShow(topPx, bottomPx, scrolledPx, heightPx, roomPx = 0) 
   return Math.min(topPx, bottomPx - heightPx + roomPx);
 }
 
-/** Returns how far a track must move to the right (negative: to the left) to show a whole tab. */
+/** Returns how far a track must move to the right (negative: to the left) to show the whole tab. */
 export function shiftToShow(leftPx, tabPx, widthPx) {
   if (leftPx < 0) return -leftPx;
   return Math.min(0, widthPx - tabPx - leftPx);
 }
 
 /**
- * Returns {left, top} below a tab in the view's upper half, {left, bottom} above one in the lower
- * half, from the view's edges. This way the card's height need not be measured.
+ * Returns the card's {left, top} for a tab in the view's upper half, so that it is below the tab,
+ * or {left, bottom} for one in the lower half. This way the card's height need not be measured.
  */
 export function cardPosition(tab, cardWidthPx, viewWidthPx, viewHeightPx) {
   const marginPx = 8;

@@ -1,10 +1,10 @@
-// This module leads from the "+" at the end of each row and of the header to the search field. Only
-// the header's "+" is an element, for keyboards and screen readers; css/everytab.css draws the
-// others.
+// This module focuses the search field when the visitor presses the "+" in the header or at the end
+// of a row. Only the header's "+" is an element, for keyboards and screen readers; css/everytab.css
+// draws the others.
 
 import { SEARCH } from "./strings.js";
 
-/** Leads from each "+" to the search field. */
+/** Connects each "+" to the search field. */
 export class NewTab {
   #wall;
   #find;

@@ -38,7 +38,7 @@ export class Odometer {
     document.addEventListener("visibilitychange", () => document.hidden && this.#save());
   }
 
-  /** Null if the visitor switched the count off. */
+  /** The SeenTabs, or null if the visitor switched the count off. */
   get seen() {
     return this.#seen;
   }
@@ -108,7 +108,7 @@ export class Odometer {
     const heights = heightsWithin(row * rowHeightPx);
     if (heights <= this.#seen.heights || this.#sentenceTimer) return;
     this.#seen.heights = heights;
-    // Without a host count the wall's length is unknown.
+    // Without a host count the wall's length is unknown, and `rows` is 0.
     const rows = manifest.hosts / firstTabOfRow(layout, layout.counts.length) *
       layout.counts.length;
     const text = heightText(heights, rows * rowHeightPx);
@@ -138,8 +138,8 @@ export class Odometer {
 }
 
 /**
- * The visible sentence and the announced one are separate elements: to show a hidden element is not
- * a layout shift, but to move an off-screen one into the bar would be.
+ * The visible sentence and the announced one are separate elements, because showing a hidden
+ * element is not a layout shift, but moving an off-screen one into the bar would be.
  */
 function appendParts(bar) {
   const line = document.createElement("div");

@@ -35,7 +35,10 @@ export function newShareBar(parent, onHidden) {
     new ShareBar(parent, onHidden), () => {});
 }
 
-/** Calls `say` with the message for the visitor, or with "". */
+/**
+ * Shares `what`, the argument of `share`, and calls `say` with the message for the visitor, or with
+ * "".
+ */
 export async function shareNow(what, say) {
   try {
     const { share } = await import("./share.js");

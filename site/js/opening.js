@@ -15,7 +15,7 @@ export class SiteOpening {
   #viewer;
   gap;
   #isFollowing = false;
-  /** Resolves when the address no longer contains a closed site. */
+  /** Resolves when the address no longer contains the closed site. */
   #isLeft = Promise.resolve();
 
   constructor(page, element, { marquee, navigation, card, steps }) {
@@ -33,7 +33,7 @@ export class SiteOpening {
     container.addEventListener("click", (event) => this.#click(event));
   }
 
-  /** Closes a site that is no longer in the address. Returns false if no site is open. */
+  /** Closes the open site after the address has changed. Returns false if no site is open. */
   close() {
     if (!this.#viewer.isOpen) return false;
     this.#isFollowing = true;
@@ -42,15 +42,15 @@ export class SiteOpening {
     return true;
   }
 
-  /** Resolves when the address no longer contains the site. */
+  /** Closes the open site, and resolves when the address no longer contains it. */
   async leave() {
     if (this.#viewer.isOpen) this.#viewer.close();
     await this.#isLeft;
   }
 
   /**
-   * Returns false if the site cannot be framed. A dive adds a separate history entry, and leaves
-   * the focus on `diveButton`, so that the space key dives again.
+   * Opens a tab's site. Returns false if the site cannot be framed. A dive adds a separate history
+   * entry, and leaves the focus on `diveButton`, so that the space key dives again.
    */
   open(index, diveButton = null) {
     const { wall, stream, layout } = this.#page;

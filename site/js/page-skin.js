@@ -1,5 +1,5 @@
 // This script gives the other pages the style that the wall has in this browser tab. It is not a
-// module, because modules run after the first painting, so that the change would be visible.
+// module, because modules may run after the first paint, so that the change would be visible.
 "use strict";
 
 {

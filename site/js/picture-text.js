@@ -1,7 +1,6 @@
-// This module fits text into a picture. It cuts between characters as readers see them, never
-// inside an emoji or a letter with marks.
+// This module fits text into a picture. It cuts between grapheme clusters, so that emoji and
+// letters with marks stay whole.
 
-/** Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam. */
 const FIRST_LETTER_RTL =
   /^\P{L}*[\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}\p{sc=Adlam}]/u;
 const ELLIPSIS = "…";
@@ -11,7 +10,10 @@ export function directionOf(text) {
   return FIRST_LETTER_RTL.test(text) ? "rtl" : "ltr";
 }
 
-/** Returns the characters as readers see them (grapheme clusters). */
+/**
+ * Returns the characters as readers see them (grapheme clusters), or code points if the browser
+ * cannot segment text.
+ */
 export function charactersOf(text) {
   // Firefox before version 125 has no Segmenter.
   if (!Intl.Segmenter) return [...text];
@@ -62,7 +64,6 @@ export function shortenedHost(host, fits) {
   return end(enough);
 }
 
-/** Stops when there are more than `maxLines`. */
 function brokenLines(text, maxPx, maxLines, measure) {
   const lines = [""];
   for (const word of text.split(/(?<=[\s/-])/u)) {
@@ -81,7 +82,6 @@ function brokenLines(text, maxPx, maxLines, measure) {
   return lines.map((line) => line.trim());
 }
 
-/** The ellipsis fits into `maxPx`, too. */
 function cut(line, maxPx, measure) {
   const characters = charactersOf(line);
   while (characters.length > 0 && measure(characters.join("") + ELLIPSIS) > maxPx) characters.pop();

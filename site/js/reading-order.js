@@ -1,7 +1,7 @@
 // This module keeps the rows' order in the document like the one on screen, because screen readers
 // and the browser's search use it.
 
-/** The browser lays out each moved node again, so call this when nothing scrolls. */
+/** Call this when nothing scrolls, because the browser lays out each moved node again. */
 export function orderRows({ container, rows }) {
   const focused = document.activeElement;
   // moveBefore keeps focus and animations, but older browsers lack it.

@@ -1,11 +1,13 @@
-// This module opens the gap between two rows in which a site is shown. A change reads only the
-// scroll position and the window's size from the DOM.
+// This module opens the gap between two rows in which a site is shown.
 
 import { firstTabOfRow, rowOfTab, RowPositions } from "./layout.js";
 
-/** A share of the window's height. */
+/** The gap's share of the window's height. */
 const SITE_SHARE = 0.75;
-/** An open site shows its buttons and a part of it. In a lower window the visitor has to scroll. */
+/**
+ * Leaves room for the viewer's buttons and a part of the site, even if the visitor has to scroll in
+ * a low window.
+ */
 const MIN_SITE_PX = 240;
 const MOVE_MS = 250;
 
@@ -37,8 +39,8 @@ export class RowGap {
   }
 
   /**
-   * The row `anchorRow` keeps its screen position; then `scroll` may scroll further. Visible
-   * changes are animated.
+   * Opens, moves or closes the gap. The row `anchorRow` keeps its screen position; then `scroll`
+   * may scroll further. Visible changes are animated.
    */
   change(anchorRow, scroll = () => {}) {
     const { wall, layout, paint } = this.#page;
@@ -48,7 +50,7 @@ export class RowGap {
     const offsetPx = beforePx - before.topOf(anchorRow);
     this.#page.pendingAnchor = { tab: firstTabOfRow(layout, anchorRow), offsetPx };
     paint();
-    // `scroll` determines the next scroll position.
+    // The anchor must not undo what `scroll` does.
     this.#page.pendingAnchor = null;
     scroll();
     paint();

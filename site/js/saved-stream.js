@@ -1,4 +1,5 @@
-// This module stores in the history which bundles a stream has appended, but not their tabs.
+// This module saves which bundles a stream has appended, without their tabs, so that the browser's
+// history can store this.
 
 /** About half a million tabs. */
 const MAX_PARTS = 4_000;
@@ -9,14 +10,13 @@ export function saveStream({ parts, total }) {
 }
 
 /**
- * Gives the saved bundles' tabs their numbers in a new stream with the same order. It does not load
- * them: `at` loads a bundle when its tabs are visible.
+ * Restores the saved bundles in a new stream with the same order, so that their tabs have the same
+ * indices. It does not load them: `at` loads a bundle when its tabs are visible.
  */
 export function restoreStream(stream, saved) {
   Object.assign(stream, saved);
   const known = new Set(stream.parts.map(({ number }) => number));
-  // The order has already returned these bundles, but they were not appended, so request them
-  // again.
+  // The saved stream appended later bundles of the order, but not these, so request them again.
   while (known.size > 0) {
     const number = stream.order.next();
     if (number === null) return;

@@ -1,5 +1,5 @@
 // This module keeps one tab, the anchor, at its screen position while the layout changes. It also
-// prevents the wall from ending where browsers cannot scroll further.
+// moves the wall's origin, because browsers limit how tall an element can be.
 
 import { firstTabOfRow, MAX_WALL_PX, rowOfTab, RowPositions } from "./layout.js";
 import { WALL } from "./strings.js";
@@ -10,7 +10,7 @@ export class ScrollAnchor {
   #onMoved;
   #isTold = false;
 
-  /** `onMoved` is called when rows get new positions. */
+  /** `onMoved` is called when the wall's origin has moved. */
   constructor(page, onMoved) {
     this.#page = page;
     this.#onMoved = onMoved;
@@ -57,12 +57,14 @@ export class ScrollAnchor {
           : WALL.tabTooFar(name));
   }
 
-  /** Must be called after each painting: moves the wall's origin when its end approaches. */
+  /**
+   * Must be called after each painting. Moves the wall's origin when the view approaches an end.
+   */
   painted() {
     this.#sayWhy();
     const { view, wall } = this.#page;
     const { positions } = wall;
-    // Reading the scroll position after styles were written would compute them.
+    // This uses the position read before painting, because reading it now would force a new layout.
     const { row, offsetPx } = positions.anchorAt(view.scrolledPx);
     if (originFor(row, positions) === positions.origin) return;
     this.#scrollTo(row, offsetPx);
@@ -83,8 +85,8 @@ export class ScrollAnchor {
 }
 
 /**
- * Returns the current origin while `row` is not near an end; otherwise one that places `row` in the
- * wall's middle.
+ * Returns the current origin unless `row` is near an end of the wall; then one that places `row` in
+ * its middle.
  */
 export function originFor(row, { rowHeightPx, origin }) {
   const most = MAX_WALL_PX / rowHeightPx;

@@ -1,9 +1,8 @@
-// This module sorts search results. The order must be that of bundler/src/search/answers.rs, which
-// writes the files with the best names.
+// This module sorts search results. The order must be the same as in bundler/src/search/answers.rs,
+// which writes the files with the best names.
 
 import { compareKeys, withoutWww } from "./search-keys.js";
 
-/** Names that consist of the typed text and a suffix. These are first. */
 const MAX_LEADING = 2;
 
 /**
@@ -31,7 +30,7 @@ export function bestAnswers(entries, start, most) {
   return [...leading, ...sorted.filter((entry) => !leading.includes(entry))].slice(0, most);
 }
 
-/** Entries without a rank are equal. */
+/** Compares entries by rank. Entries without a rank are equal. */
 export function compareRanks(a, b) {
   return a.rank === b.rank ? 0 : a.rank - b.rank;
 }
@@ -49,17 +48,20 @@ export function bestFileName(start) {
   return name.length <= 120 ? `best/${name}.tsv` : null;
 }
 
-/** Words are compared in lower case and compatibility form, as in international names. */
+/** Returns the form in which words are compared: lower case and NFKC. */
 export function foldedText(text) {
   return text.normalize("NFKC").toLowerCase().normalize("NFKC");
 }
 
-/** bundler/src/search/words.rs splits titles in the same way. */
+/** Splits typed text in the same way as bundler/src/search/words.rs splits titles. */
 export function typedWords(typed) {
   return foldedText(typed.slice(0, 260)).split(/[^\p{L}\p{N}\p{M}]+/u).filter(Boolean);
 }
 
-/** A typing error is a missing, additional or wrong character, or two that are exchanged. */
+/**
+ * Returns true if two texts differ by at most one typing error: a missing, additional or wrong
+ * character, or two adjacent ones that are exchanged.
+ */
 export function isOneErrorAway(a, b) {
   const [x, y] = [[...a], [...b]];
   if (Math.abs(x.length - y.length) > 1) return false;

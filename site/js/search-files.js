@@ -16,21 +16,20 @@ const MAX_FILES_HELD = 60;
 const MAX_NAMES_OF_KEY = 50;
 const MAX_NAMES = 8;
 /**
- * These names contain the typed text, or their titles do. If fewer than MAX_NAMES start with it,
- * more are added up to MAX_NAMES.
+ * Up to this many names that contain the typed text, or whose titles do, are added to those that
+ * start with it. More are added if there are fewer than MAX_NAMES in total.
  */
 const MAX_OTHERS = 4;
-/** Shorter names have too many neighbours. */
+/** Shorter texts differ from too many names by one typing error. */
 const MIN_MISSPELT = 4;
-/** Names that differ from the typed text by a typing error. */
 const MAX_NEAR = 3;
-/** TOP_FILE in bundler/src/search/answers.rs. */
+/** Must be TOP_FILE in bundler/src/search/answers.rs. */
 const TOP_FILE = "best/_top.tsv";
 /** With fewer characters nearly every name contains the typed text. */
 const MIN_INSIDE = 3;
 /** If a prefix spans more files than this, its best results have a separate file. */
 const MAX_FILES_READ = 2;
-/** Longer words and middle parts of names are truncated. */
+/** The word files truncate longer words and middle parts of names. */
 const MAX_WORD = 24;
 
 class FilesExhausted extends Error {}
@@ -41,7 +40,7 @@ export class SearchFiles {
 
   /**
    * Resolves to {entries, isWhole, isNear, trouble}, from cached files and at most `most` fetched
-   * ones. `isWhole` is false if another call with the same arguments would find more; `isNear` is
+   * ones. `isWhole` is false if another call with the same arguments could find more. `isNear` is
    * true if the entries differ from the typed text by a typing error.
    */
   async answer(typed, manifest, most) {
@@ -98,8 +97,8 @@ export class SearchFiles {
     const best = manifest.search?.best && end - first > MAX_FILES_READ ? bestFileName(start) : null;
     const text = best ? await this.#read(folder + best, fetches, true) : "";
     if (text !== "") return lines(text).slice(0, MAX_NAMES);
-    // Without a file of the best names, read those that consist of `start` and a suffix, and the
-    // alphabetically first ones.
+    // Without a file of the best names, read the files with names that consist of `start` and a
+    // suffix, and the alphabetically first ones.
     const suffixed = filesFor(firsts, `${start}.`);
     const numbers = new Set();
     for (let i = first; i < Math.min(end, first + MAX_FILES_READ); i += 1) numbers.add(i);
@@ -120,7 +119,6 @@ export class SearchFiles {
   async #holding(typed, start, manifest, fetches) {
     const words = typedWords(typed);
     const [longest = ""] = words.toSorted((a, b) => b.length - a.length);
-    // A single input may be a part of a name, with hyphens and dots.
     const wanted = words.length > 1 ? longest : start;
     const key = [...wanted].slice(0, MAX_WORD).join("");
     if (key.length < MIN_INSIDE) return [];
@@ -142,7 +140,10 @@ export class SearchFiles {
     return [...byKey.values()].sort(compareRanks);
   }
 
-  /** Resolves to the best hosts whose names differ from `start` by one typing error, by rank. */
+  /**
+   * Resolves to the best hosts whose names, with or without their last label, differ from `start`
+   * by at most one typing error, sorted by rank.
+   */
   async #near(start, manifest, fetches) {
     if (!manifest.search?.best || [...start].length < MIN_MISSPELT) return [];
     const path = `${manifest.prefix}search/${rangeOf(start)}/${TOP_FILE}`;

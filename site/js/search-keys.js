@@ -1,15 +1,17 @@
 // This module computes the keys by which hostnames are sorted and found. They must be the same as
 // in bundler/src/search/key.rs.
 
-/** For names that start with a digit, for each letter from a to z, and for all others. */
+/**
+ * One for names that start with a digit, one for each letter from a to z, and one for all others.
+ */
 const RANGES = 28;
 const MAX_TYPED_CHARACTERS = 260;
-/** Also a misspelt or a partly copied one. */
+/** Also matches a misspelt or partly copied scheme. */
 const SCHEME = /^(?:[a-z][a-z0-9+.-]*:[/\\]+|(?:https?|mailto):|https?[/\\;]+|:?[/\\]+)/i;
 /** Quotes, brackets and punctuation around a name. */
 const AROUND = /^["'“”„‘’«»<>()[\]{}*]+|["'“”„‘’«»<>()[\]{}*,;!?]+$/g;
 
-/** A key is the hostname without "www.", with each xn-- label decoded. */
+/** Returns a hostname's key: the name without "www.", with each xn-- label decoded. */
 export function searchKey(hostname) {
   const name = withoutWww(hostname);
   if (!name.includes("xn--")) return name;
@@ -18,7 +20,7 @@ export function searchKey(hostname) {
 
 /**
  * Returns the typed or pasted text as the start of a key: the host in a URL or a sentence, without
- * quotes, scheme, user, port, final dots, "www." and path. A comma in it is a misspelt dot.
+ * quotes, scheme, user, port, final dots, "www." and path. Commas count as dots.
  */
 export function typedKey(typed) {
   const name = typedHost(typed).replace(/^www\./, "");
@@ -31,7 +33,7 @@ export function typedKey(typed) {
   }
 }
 
-/** Returns the host in typed or pasted text, in lower case, or its first letters, or "". */
+/** Returns the host in typed or pasted text, in lower case, or its beginning, or "". */
 export function typedHost(typed) {
   const words = typed.slice(0, MAX_TYPED_CHARACTERS).split(/\s+/)
     .map((word) => word.replace(AROUND, "")).filter(Boolean);
@@ -46,7 +48,7 @@ export function typedHost(typed) {
   return /\..*\.$/.test(name) ? name.replace(/\.+$/, "") : name;
 }
 
-/** "www." stays if only a suffix would be left. */
+/** Removes "www.", unless only a suffix would be left. */
 export function withoutWww(hostname) {
   const rest = hostname.startsWith("www.") ? hostname.slice(4) : "";
   return rest.includes(".") ? rest : hostname;
@@ -58,7 +60,7 @@ export function rangeOf(key) {
   return /^[a-z]/.test(key) ? key.charCodeAt(0) - 96 : RANGES - 1;
 }
 
-/** This is the order of code points, which is that of UTF-8, but not of UTF-16. */
+/** Compares keys by code points. UTF-8 has the same order, but UTF-16 has not. */
 export function compareKeys(a, b) {
   for (let i = 0; i < a.length && i < b.length; i += 1) {
     const [x, y] = [a.codePointAt(i), b.codePointAt(i)];
@@ -69,9 +71,9 @@ export function compareKeys(a, b) {
 }
 
 /**
- * Returns the files {first, end} that may contain keys starting with `start`. `firsts` are the
- * first keys of all files. The first of these files is the last one whose first key is before
- * `start`.
+ * Returns the files {first, end}, with an exclusive end, that may contain keys starting with
+ * `start`. `firsts` are the first keys of all files. The first of these files is the last one whose
+ * first key is before `start`.
  */
 export function filesFor(firsts, start) {
   const count = (passes) => {
@@ -109,7 +111,7 @@ export function linesFrom(text, start, most = Infinity) {
   return found;
 }
 
-/** Returns null for labels that are not valid xn-- labels (RFC 3492). */
+/** Decodes an xn-- label (RFC 3492). Returns null if it is not a valid one. */
 export function decodeLabel(label) {
   if (!label.startsWith("xn--")) return null;
   const text = label.slice(4);

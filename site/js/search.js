@@ -1,5 +1,5 @@
 // This module shows the hostnames that match the typed text, and goes to the tab of the chosen one.
-// After a pause in typing, it fetches at most two files. An older result never replaces a newer
+// After each pause in typing, it fetches at most two files. An older result never replaces a newer
 // one.
 
 import { Announcer } from "./announcer.js";
@@ -10,7 +10,7 @@ import { SEARCH } from "./strings.js";
 
 const PAUSE_MS = 150;
 const MAX_FILES_PER_PAUSE = 2;
-/** An input method handles keys with this `keyCode`. */
+/** The `keyCode` of keys that an input method handles. */
 const INPUT_METHOD = 229;
 
 /** The input, its suggestion list, and the search files. */
@@ -32,7 +32,7 @@ export class SearchBox {
     this.chosen = -1;
     this.timer = 0;
     this.query = 0;
-    /** True while the result is incomplete. */
+    /** True until the result for the typed text is complete. */
     this.pending = false;
     this.goToFirst = false;
     this.announcer = new Announcer(this.status);
@@ -88,14 +88,15 @@ export class SearchBox {
     const { entries, isWhole, isNear, trouble } =
       await this.files.answer(typed, manifest, MAX_FILES_PER_PAUSE);
     if (query !== this.query) return;
-    // Names that start with the typed text are first, so that further ones do not move them.
+    // Names that start with the typed text are found first, so a complete result has the same first
+    // entry.
     if (this.goToFirst && entries.length > 0 && !isNear) {
       this.#go(entries[0]);
       return;
     }
     if (isWhole || entries.length > 0) this.#show(entries, isNear, trouble);
     this.pending = !isWhole;
-    // After another pause, unless the visitor types something else.
+    // Fetch further files after another pause, unless the visitor types something else.
     if (!isWhole) this.timer = setTimeout(() => void this.#answer(query), PAUSE_MS);
   }
 
@@ -127,7 +128,7 @@ export class SearchBox {
     this.#choose(-1);
   }
 
-  /** Announces what the list does not show; the count of names at most once in ten seconds. */
+  /** Shows messages immediately, and announces the number of names at most once in ten seconds. */
   #say({ length }, isNear, trouble) {
     const { status } = this;
     this.announcer.cancel();

@@ -3,9 +3,9 @@
 
 import { count as formatted, SEEN } from "./strings.js";
 
-/** A tab in an earlier bundle counts again after a reload. */
+/** Older bundles are not saved, so their tabs count again after a reload. */
 const MAX_BUNDLES_SAVED = 5_000;
-/** The bits for a bundle's seen slots in stored data, up to 10,000 slots. */
+/** The bits for a bundle's seen tabs in stored data, for up to 10,000 tabs. */
 const SLOTS = /^0x[0-9a-f]{1,2500}$/;
 /** A longer pause without a new tab does not count for the pace. */
 const MAX_PAUSE_MS = 10_000;
@@ -13,14 +13,14 @@ const MAX_PAUSE_MS = 10_000;
 const MIN_PACE_MS = 20_000;
 /** CSS defines a pixel as 1/96 inch. */
 const METRES_PER_PX = 0.0254 / 96;
-/** In metres, from the ground to the top, of SEEN.things. */
+/** The heights of SEEN.things, in metres. */
 const HEIGHTS = [0.5, 2, 5.5, 20, 46, 57, 96, 139, 157, 330, 443, 828, 8_849]
   .map((metres, i) => [metres, SEEN.things[i]]);
 const UNITS = [
   ["year", 31_557_600_000], ["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000],
 ];
 
-/** A scan's seen tabs. */
+/** A scan's tabs that the visitor has seen. */
 export class SeenTabs {
   #bundles = new Map();
   #lastMs = 0;
@@ -48,7 +48,7 @@ export class SeenTabs {
     const bit = 1n << BigInt(slot);
     if ((bits & bit) !== 0n) return;
     this.count += 1;
-    // `save` keeps only the last bundles.
+    // Move the bundle to the end, because `save` keeps only the last ones.
     this.#bundles.delete(bundle);
     this.#bundles.set(bundle, bits | bit);
     if (nowMs - this.#lastMs < MAX_PAUSE_MS) this.ms += nowMs - this.#lastMs;

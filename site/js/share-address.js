@@ -1,7 +1,7 @@
 // This module composes the addresses that a visitor shares. Each bundle has a static page,
-// `t/<bundle>.html`, whose preview messengers read, and which leads into this page.
+// `t/<bundle>.html`, which has a preview for messengers and redirects to the wall.
 
-/** `hostname` is in ASCII. */
+/** Returns the address of one site. `hostname` is in ASCII. */
 export function siteAddress(bundle, hostname) {
   return absolute(`t/${bundle}.html#${hostname}`);
 }

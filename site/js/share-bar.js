@@ -1,5 +1,5 @@
-// This module shows the bar that offers to share what the visitor found or used last. It takes no
-// focus.
+// This module shows the bar that offers to share a site or a group of tabs. The bar does not take
+// the focus.
 
 import { button, closeButton } from "./elements.js";
 import { SHARE } from "./strings.js";
@@ -31,7 +31,7 @@ export class ShareBar {
     return !this.#element.hidden;
   }
 
-  /** Announces nothing, because the words may be provisional. `say` announces. */
+  /** Does not announce the words, because they may be provisional. `say` announces its words. */
   show(words, label, onPress) {
     this.#element.hidden = false;
     this.#words.textContent = words;

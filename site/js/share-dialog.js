@@ -15,9 +15,9 @@ export class ShareDialog {
   #announcement = document.createElement("p");
   #save = button(SHARE.save, () => void this.#savePicture());
   #returnTo = null;
-  /** What the Share button shares: {title, text, url}. */
+  /** The argument of `share` for the Share button: {title, text, url}. */
   what = null;
-  /** What the other button saves: {name, content}, the file's name and `drawPicture`'s argument. */
+  /** The Save button's file name and its argument for `drawPicture`: {name, content}. */
   picture = null;
 
   constructor(id) {
@@ -48,8 +48,8 @@ export class ShareDialog {
   }
 
   /**
-   * `nodes` contain the heading. `returnTo` gets the focus at the end if the element that had it is
-   * gone.
+   * `nodes` must contain the heading. When the dialog closes, `returnTo` gets the focus if the
+   * element that had it before is gone.
    */
   show(nodes, returnTo) {
     this.#returnTo = returnTo;
@@ -109,7 +109,6 @@ export class ShareDialog {
   }
 }
 
-/** For people to read, without the scheme. */
 function pageAddress() {
   const { host, pathname } = new URL(".", document.baseURI);
   return host + pathname.replace(/\/$/, "");

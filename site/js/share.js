@@ -1,4 +1,5 @@
-// This module shares an address by the browser's share sheet if there is one, otherwise by copying.
+// This module shares an address with the browser's share sheet, or copies it if there is none or it
+// fails.
 
 import { countShared } from "./visit-counts.js";
 import { SHARE } from "./strings.js";

@@ -11,21 +11,20 @@ import { ShareDialog } from "./share-dialog.js";
 import { date, SITE_CARD } from "./strings.js";
 import { neighboursOf, tabNumber } from "./tab-number.js";
 
-/** Sixteen times 16 CSS pixels, the size of an icon in a tab. */
+/** An icon in a tab has 16 CSS pixels, and this one is 16 times as large. */
 const ICON_PX = 256;
-/** Two rows on a desktop. */
 const MAX_NEIGHBOURS = 8;
 /** At most four fit next to the site's tab. */
 const MAX_DRAWN = 4;
 
 let dialog = null;
 let shown = null;
-/** The publishing dates by the scan's prefix, as promises of an ISO date or "". */
+/** Publishing dates by the scan's prefix, as promises from `publishedOn`. */
 const published = new Map();
 
 /**
- * Shows the card of `tabs[index]`. `returnTo` gets the focus at the end if the element that had it
- * is gone.
+ * Shows the card of `tabs[index]`. When it closes, `returnTo` gets the focus if the element that
+ * had it before is gone.
  */
 export function showSiteCard(scene) {
   const { manifest, bundle, tabs, index, returnTo } = scene;
@@ -63,7 +62,7 @@ async function addExactNumber(scene, name, place, before) {
   dialog.announce(dialog.what.text);
 }
 
-/** The number is also in what is shared and saved. */
+/** Updates the heading and what is shared and saved, because all of them contain the number. */
 function showNumber(scene, name, number) {
   const { manifest, bundle, tabs, index } = scene;
   const { host } = tabs[index];
@@ -108,7 +107,7 @@ function pictureOf({ manifest, tabs, index }, name, number) {
   };
 }
 
-/** A tab without a title shows its hostname, which is in the heading already. */
+/** A tab without a title shows its hostname, which is already in the heading. */
 const hasTitle = ({ title, host }) => title !== host;
 
 function headingOf(name, number, hosts) {
@@ -118,7 +117,6 @@ function headingOf(name, number, hosts) {
   return [host, ` ${before} `, textElement("b", digits), ` ${after}`];
 }
 
-/** Without an icon, the box shows the name's first letter. */
 function portraitOf(icon, name) {
   const box = document.createElement("div");
   box.className = "card-portrait";
@@ -180,7 +178,7 @@ async function addDate(element, { prefix, scan, crawl }) {
   if (day !== "" && crawl !== "") element.textContent = SITE_CARD.published(crawl, day);
 }
 
-/** Resolves to a date in words, or to "". */
+/** Resolves to the scan's publishing date in words, or to "" if it is unknown. */
 async function publishedOn(scan) {
   const { value } = await fetchFile("manifest.json");
   // A newer scan may have been published.

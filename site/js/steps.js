@@ -1,12 +1,15 @@
-// This module owns the browser's history entries. Opening a site adds an entry if no site is open
-// or if it is a dive, and closing it leaves all these entries. An entry stores the wall and the
-// position where the visitor left it.
+// This module writes the browser's history entries. Opening a site adds an entry if no site is open
+// or if it is a dive, and closing it goes back past all these entries. An entry stores the wall and
+// the position where the visitor left it.
 
 import { firstTabOfRow } from "./layout.js";
 import { saveStream } from "./saved-stream.js";
 import { readVisit, writeVisit } from "./visit-storage.js";
 
-/** Browsers limit how often the address may be written. */
+/**
+ * The address is written this long after the last painting, because browsers limit how often this
+ * is allowed.
+ */
 const REST_MS = 400;
 /**
  * The storage key for the position at "pagehide", because Chromium reloads a page with an older
@@ -58,7 +61,10 @@ export class Steps {
     this.#write();
   }
 
-  /** Goes back to the entry before all sites, and resolves when the browser has gone there. */
+  /**
+   * Goes back to the entry before all sites, and resolves when the browser has gone there. If this
+   * entry cannot be identified, only the address changes.
+   */
   async closeSite() {
     if (!this.#address.opened) return;
     this.#address.opened = null;

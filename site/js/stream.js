@@ -1,12 +1,12 @@
-// This module owns the endless tab list: bundles are appended in random order, and a tab keeps its
-// number. The same seed and bundle count give the same order in every browser. The tabs in memory
-// stay below a limit. A broken bundle is skipped, and a network failure stops loading until
-// `resume`.
+// This module owns the wall's list of tabs: bundles are appended in random order, and a tab keeps
+// its number. The same seed, bundle count and first bundle give the same order in every browser.
+// The number of tabs in memory is limited. A broken bundle is skipped, and a network failure stops
+// loading until `resume`.
 
 const MAX_CONCURRENT_FETCHES = 4;
 /** About 10 MB, with 1.5 KB per tab. */
 const MAX_HELD_TABS = 6_000;
-/** If this many fail, the scan is gone. */
+/** If this many bundles fail in a row, the scan is probably gone. */
 const MAX_BAD_IN_A_ROW = 6;
 
 /** Loads bundles on demand, and numbers their tabs from 0. */
@@ -43,7 +43,7 @@ export class TabStream {
     return this.order.remaining === 0 && this.retries.length === 0 && !this.filling;
   }
 
-  /** Loads until `wanted` tabs are known, unless bundles or the network end. */
+  /** Loads until `wanted` tabs are known, unless the bundles run out or a failure stops it. */
   async fillTo(wanted) {
     this.wanted = Math.max(this.wanted, wanted);
     if (this.filling || this.closed || this.trouble !== "" || this.ended) return;
@@ -78,7 +78,7 @@ export class TabStream {
       this.#refetch(part.number);
       return undefined;
     }
-    // The least recently used bundle is first.
+    // Move the bundle to the end, so that the least recently used one is first.
     this.held.delete(part.number);
     this.held.set(part.number, tabs);
     return tabs[index - part.start] ?? null;
@@ -198,7 +198,7 @@ export function shuffledOrder(seed, length, first = -1) {
   };
 }
 
-/** `parts` are [{start}], in order. */
+/** Returns the index of the part that contains the tab. `parts` are [{start}], in order. */
 export function partOfTab(parts, tab) {
   let low = 0;
   let high = parts.length - 1;

@@ -1,5 +1,5 @@
-// All text that scripts show, in one place for translators. The page's first texts are in the HTML
-// files. Numbers arrive formatted by `count`.
+// Most of the text that scripts show, in one place for translators. The first texts are in the HTML
+// files and in main.js.
 
 const LOCALE = "en";
 
@@ -26,7 +26,7 @@ export function regionName(domain) {
   }
 }
 
-/** Text in several places. */
+/** Text that is used in several places. */
 export const COMMON = {
   retry: "Try again",
   refresh: "Refresh",
@@ -116,7 +116,7 @@ export const SITE_CARD = {
   neighbours: "Its neighbours",
 };
 
-/** Parts are the text before a number, the number, the text after it. */
+/** An array holds the text before a number, the number, and the text after it. */
 export const VISIT = {
   page: "EveryTab",
   closed: (tabs) => ["You closed", count(tabs), tabs === 1 ? "tab" : "tabs"],
@@ -129,7 +129,7 @@ export const VISIT = {
   shared: (times) => (times === 1 ? "Shared once" : `Shared ${count(times)} times`),
 };
 
-/** Screen readers read this after a tab's title and host, and for its group. */
+/** Screen readers read these after a tab's title and host, and when a group changes. */
 export const TAB = {
   outside: ", opens in a new tab",
   group: (domain, hidden) =>
@@ -200,7 +200,7 @@ export const SEEN = {
   depth: (metres, thing) =>
     `${metres} metres down${thing ? `, more than the height of ${thing}` : ""}`,
   halfway: "More than halfway.",
-  /** Their heights are in seen-tabs.js. The first, half a metre, is not mentioned. */
+  /** Their heights are in seen-tabs.js. The first height, half a metre, has no name. */
   things: [
     "", "a door", "a giraffe", "the Great Sphinx of Giza",
     "the Statue of Liberty without her pedestal", "the Leaning Tower of Pisa", "Big Ben",

@@ -1,6 +1,6 @@
 // This module draws tab groups: neighbours in a row that share a top-level domain, with a chip in
-// the first one. The chip, or the key g, collapses the group to its first tab. A group depends only
-// on its row's tabs. Expanding it never shows a tab that the visitor closed.
+// the first one. The chip, or the key g, collapses or expands the group. Expanding it never shows a
+// tab that the visitor closed.
 
 import { shownHost } from "./host-name.js";
 import { bitsOfRow, firstTabOfRow, tabsInRow } from "./layout.js";
@@ -18,8 +18,8 @@ const KEY = "g";
 
 /**
  * Returns {at, count} for a row whose tabs have these top-level `domains`, from the row's 32 random
- * `bits`; null in most rows. Other domains take precedence over .com, then longer runs over shorter
- * ones.
+ * `bits`, or null if the row has no group. Other domains take precedence over .com, then longer
+ * runs over shorter ones.
  */
 export function groupOfRow(domains, bits) {
   if (bits / 2 ** 32 >= PART_OF_ROWS) return null;
@@ -61,7 +61,7 @@ export class TabGroups {
     const { container } = page.wall;
     container.addEventListener("click", (event) => this.#click(event), true);
     container.addEventListener("keydown", (event) => this.#press(event));
-    // A focused link would stop its row.
+    // Pressing the chip must not focus the link, because a focused link would stop its row.
     container.addEventListener("mousedown", (event) => {
       if (event.target.closest(".chip")) event.preventDefault();
     });
@@ -121,7 +121,8 @@ export class TabGroups {
     for (const row of wall.rows) {
       const { number } = row;
       const hidden = this.#hiddenIn(row);
-      // If the visitor closes tabs that were shown again, expanding the group must ignore them.
+      // Forget tabs that were shown again, because the visitor may close them later, and expanding
+      // the group must not show them then.
       if (this.#hidden.has(number)) this.#hidden.set(number, hidden);
       const group = this.#groupOf(row);
       const first = row.cells.find(({ index }) => group?.members.includes(index));
@@ -186,7 +187,7 @@ export class TabGroups {
     const shown = members.filter((one) => wall.holds(row, one));
     const hidden = this.#hiddenIn(row);
     const isFocused = shown.includes(wall.indexOf(document.activeElement));
-    // The first tab and the open one stay next to the chip, as in Firefox.
+    // The first tab, which has the chip, and the open tab stay visible.
     const others = shown.slice(1).filter((one) => one !== wall.opened);
     this.#closing.slide(row, shown[0], () => {
       if (hidden.length > 0) {
@@ -210,7 +211,8 @@ export class TabGroups {
 }
 
 /**
- * A link must not contain a button, so the chip is for mouse and touch only. The key does the same.
+ * A link must not contain a button, so the chip is for mouse and touch only. The key g does the
+ * same.
  */
 function newChip() {
   const chip = document.createElement("span");

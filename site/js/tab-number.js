@@ -3,13 +3,13 @@
 // are known.
 
 /**
- * Returns {number, isExact} for the tab at `index`, from 0, of the `count` tabs in `bundle`; null
- * if the scan's number of tabs is unknown. `first` is the number of tabs in the bundles before this
- * one when the scan was published, or null if it is unknown.
+ * Returns {number, isExact} for the tab at `index`, from 0, of the `count` tabs in `bundle`, or
+ * null if the scan's number of tabs is unknown. `first` is the number of tabs in the bundles before
+ * this one when the scan was published, or null if it is unknown.
  *
- * Without `first`, only the first and the last bundle's tabs have an exact number. The last
- * bundle's tabs are then counted from the present total, so their numbers change if tabs are
- * removed after publishing.
+ * Without `first`, only the tabs in the first and the last bundle have an exact number. Numbers in
+ * the last bundle are then counted back from the current total, so they change if tabs are removed
+ * after publishing.
  *
  * Shards are slices of random hashes, so the number of tabs before a bundle differs from its share
  * of all tabs by about half the square root of all tabs (2,700 of 30 million). The estimate has no
@@ -21,7 +21,7 @@ export function tabNumber({ hosts, bundles }, { bundle, index, count }, first = 
   if (first === null && bundle === bundles - 1) {
     return { number: hosts - count + index + 1, isExact: true };
   }
-  // If tabs were removed after publishing, the last numbers exceed the present total.
+  // If tabs were removed after publishing, the last numbers may exceed the current total.
   if (first !== null && first + index < hosts) {
     return { number: first + index + 1, isExact: true };
   }

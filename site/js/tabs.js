@@ -1,6 +1,6 @@
 // This module owns the wall's nodes: a pool of rows, each with a track of tabs that is wider than
 // the view. The pool's nodes persist when the layout changes. Titles enter by textContent only,
-// icons as data:image/png only. Other modules change wall and rows by methods only.
+// because they are untrusted.
 
 import {
   activeColumn, bitsOfRow, firstTabOfRow, leftOnTrack, marqueeOf, MAX_WALL_PX, RowPositions,
@@ -11,18 +11,18 @@ const ROW_HUES = [215, 230, 200, 260, 180, 30, 220, 150];
 
 /** A tab is identified by its index in the TabStream; -1 is no tab. */
 export class TabWall {
-  /** `tabAt(index)` returns a tab or undefined. */
+  /** `tabAt(index)` returns a tab, undefined while it is loading, or null if it is gone. */
   constructor(container, tabAt) {
     this.container = container;
     this.tabAt = tabAt;
     this.rows = [];
     this.spare = [];
     this.cells = new WeakMap();
-    /** The focused, the open, and the found tab. */
+    /** The last focused, the open, and the found tab, or -1. */
     this.cursor = 0;
     this.opened = -1;
     this.found = -1;
-    /** The hidden tabs, and the node of the row whose tabs keep their width. */
+    /** The closed and collapsed tabs, and the node of the row whose tabs keep their width. */
     this.closed = new Set();
     this.lockedNode = null;
     this.positions = new RowPositions();
@@ -30,7 +30,7 @@ export class TabWall {
     this.beforeReset = () => {};
   }
 
-  /** From the next painting on. */
+  /** Takes effect at the next painting. */
   setClosed(closed) {
     this.closed = closed;
     for (const row of this.rows) row.complete = false;
@@ -64,7 +64,7 @@ export class TabWall {
     this.positions = positions;
   }
 
-  /** If `still` is true, rows that are reset start at 0. */
+  /** If `still` is true, rows do not move, and new ones start at 0. */
   setStill(still) {
     this.still = still;
   }
@@ -73,7 +73,7 @@ export class TabWall {
     this.cursor = index;
   }
 
-  /** `listener` is called with a row before its track is laid out again. */
+  /** `listener` is called with a row before its track is laid out again or the row is hidden. */
   onReset(listener) {
     this.beforeReset = listener;
   }
@@ -196,7 +196,7 @@ export class TabWall {
     const shown = known.filter((index) => !this.closed.has(index));
     const closed = known.length - shown.length;
     while (row.cells.length < this.layout.maxColumns) this.#addCell(row);
-    // In a row that stays, tabs keep their positions on the track.
+    // If the row remains the same, its track keeps its position, measured in tabs.
     const stays = row.number === number;
     row.number = number;
     row.first = first;
@@ -211,7 +211,7 @@ export class TabWall {
     const tabPx = isLocked ? row.tabPx : tabPxOfRow(this.layout, number, closed);
     const count = most - closed;
     if (!stays || row.tabPx !== tabPx || row.count !== count) {
-      // A track with few tabs ends with a gap, unless it must not move.
+      // If few tabs are left, the track ends with a gap, unless their widths are locked.
       const leastPx = tabPx + (isLocked ? 0 : this.layout.widthPx);
       const trackPx = Math.max(count * tabPx + this.layout.plusPx, leastPx);
       this.#resetTrack(row, stays, tabPx, count, trackPx);
@@ -249,7 +249,7 @@ export class TabWall {
   wrapTrack(row, shiftPx) {
     const { tabPx, cyclePx, count, marquee } = row;
     const { widthPx } = this.layout;
-    // The "+" is after the last tab.
+    // The last position is that of the "+".
     for (let column = 0; column <= count; column += 1) {
       const left = leftOnTrack(column, tabPx, cyclePx, widthPx, shiftPx, marquee.sign);
       if (row.lefts[column] === left) continue;
@@ -271,7 +271,7 @@ export class TabWall {
     });
   }
 
-  /** If the focused tab is not painted, the tab stop is in the view's middle. */
+  /** If the last focused tab is not painted, the tab stop is in the middle row. */
   #placeTabStop() {
     const rows = this.rows.filter((row) => row.cells[0].index >= 0);
     const stop = this.#cellOf(this.cursor) ?? rows[rows.length >> 1]?.cells[0];
@@ -306,7 +306,9 @@ function newCell() {
   return { link, icon, title, index: -1, tab: null };
 }
 
-/** `tab` is null in an empty cell and undefined while the tab is loading. */
+/**
+ * `tab` is null if the cell is empty or the tab is gone, and undefined while the tab is loading.
+ */
 function paintCell(cell, index, tab, phone) {
   const { link, icon, title } = cell;
   cell.index = index;

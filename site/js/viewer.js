@@ -1,15 +1,16 @@
-// This module shows one site in a sandboxed frame. The frame keeps its own origin, which is never
-// ours (`readBundle` rejects our host), it cannot navigate this page, and it gets no referrer and,
-// if the browser supports this, no cookies. A hostname is shown only while we believe that it
-// belongs to the page in the frame. A site that takes the focus without the visitor's action gives
-// it back, so that Escape closes the site.
+// This module shows one site in a sandboxed frame. The frame keeps its own origin, and `readBundle`
+// does not let our own host be framed. It cannot navigate this page, and it gets no referrer and,
+// if the browser supports this, no cookies. The hostname is no longer shown as the site's once the
+// frame has loaded a second page. If a site takes the focus by a script, the viewer takes it back,
+// so that Escape closes the site.
 
 import { shownHost } from "./host-name.js";
 import { COMMON, VIEWER } from "./strings.js";
 
 /**
- * Without allow-same-origin the site has an opaque origin, and its own fonts, modules and requests
- * are refused. A link that it opens in a new tab is an ordinary page, without a sandbox.
+ * Without allow-same-origin the site would have an opaque origin, and its own fonts, modules and
+ * requests would be refused. A link that it opens in a new tab is an ordinary page, without a
+ * sandbox.
  */
 const SANDBOX = "allow-scripts allow-forms allow-same-origin allow-popups " +
   "allow-popups-to-escape-sandbox";
@@ -19,9 +20,9 @@ const LATE_MS = 8_000;
 const COPIED_MS = 2_000;
 /** A site that takes the focus more often than this by a script becomes inert. */
 const MAX_TAKEN = 2;
-/** The browser counts an input as a recent action of the visitor for five seconds. */
+/** Slightly longer than the five seconds for which browsers report an input as recent. */
 const ACTIVATION_MS = 5_100;
-/** Other clicks outside the site close it. */
+/** A click on one of these does not close the site; any other click outside it does. */
 const NOT_BESIDE = "a, button, select, input, dialog, .closing-bar, .share-bar";
 
 /** Shows one tab's site. */
@@ -35,9 +36,11 @@ export class SiteViewer {
   /** When the visitor last used this page, outside the frame. */
   #usedAt = 0;
   #recheck = 0;
-  /** How many times the site took the focus by a script. */
+  /** How often the site took the focus by a script. */
   #taken = 0;
-  /** Tab was the visitor's last key here, by which the focus enters the frame. */
+  /**
+   * True if the visitor's last input here was the Tab key, which can move the focus into the frame.
+   */
   #isTabbing = false;
 
   /**
@@ -52,7 +55,7 @@ export class SiteViewer {
     this.#part("close").addEventListener("click", () => this.close());
     this.#part("copy").addEventListener("click", () => void this.#copy());
     document.addEventListener("keydown", ({ key }) => {
-      // Escape first closes what is in front of the site.
+      // Escape first closes a dialog in front of the site.
       const isBehind = document.querySelector("dialog[open]") !== null;
       if (key === "Escape" && this.isOpen && !isBehind) this.close();
     });
@@ -62,7 +65,7 @@ export class SiteViewer {
         this.#isTabbing = key === "Tab";
       }, true);
     }
-    // The focus may be in the frame once this event is over.
+    // Only after this event is it known whether the frame has the focus.
     window.addEventListener("blur", () => setTimeout(() => this.#keepFocus()));
     for (const type of ["pointerenter", "touchstart"]) {
       this.#part("page").addEventListener(type, () => this.#letIn(), { passive: true });
@@ -86,7 +89,7 @@ export class SiteViewer {
     this.#taken = 0;
     this.#part("title").textContent = tab.title;
     this.#part("host").textContent = shownHost(tab.host);
-    // A site that leads elsewhere before it has loaded looks like one that has loaded.
+    // A redirect before the first load cannot be detected, so this names only the tab.
     this.#part("host").title = VIEWER.opened(shownHost(tab.host));
     this.#part("out").href = tab.url;
     this.#part("report").hidden = this.#contact === "";
@@ -136,7 +139,8 @@ export class SiteViewer {
     const frame = this.#part("page").firstElementChild;
     if (frame === null || document.activeElement !== frame || this.#isTabbing) return;
     if (isPressed(frame, this.#usedAt)) {
-      // The pointer may only rest there, and the action may be the press that opened the site.
+      // The pointer may be over the frame by chance, and the input may be the press that opened the
+      // site, so check again later.
       const leftMs = this.#usedAt + ACTIVATION_MS - performance.now();
       if (leftMs > 0) this.#recheck = setTimeout(() => this.#keepFocus(), leftMs + 1);
       return;
@@ -151,7 +155,9 @@ export class SiteViewer {
     if (frame) frame.inert = false;
   }
 
-  /** The browser does not reveal which page the frame shows now. */
+  /**
+   * Hides the title and icon, because the browser does not reveal which page the frame shows now.
+   */
   #leaveSite() {
     this.#part("icon").hidden = true;
     this.#part("host").textContent = VIEWER.left(shownHost(this.#tab.host));
@@ -184,8 +190,8 @@ export class SiteViewer {
 
 /**
  * Returns true if the visitor may have pressed something in `frame`. Its events do not reach this
- * page, but the browser counts a press there as an action on this page, too. If the visitor used
- * this page at `usedAt`, only the pointer shows where the last press was.
+ * page, but the browser counts a press there as an input here, too. Shortly after `usedAt`, when
+ * the visitor last used this page, the pointer must also be over the frame.
  */
 function isPressed(frame, usedAt) {
   const isPointedAt = frame.matches(":hover");
@@ -195,7 +201,7 @@ function isPressed(frame, usedAt) {
   return userActivation.isActive && (isPointedAt || isOwnPressOver);
 }
 
-/** A mail whose subject contains the host, or the page for reports. */
+/** Returns the link for reports: a mail whose subject contains the host, or a page. */
 function reportAddress(contact, tab) {
   if (!contact.startsWith("mailto:")) return contact;
   return `${contact}?subject=${encodeURIComponent(`EveryTab: ${tab.host}`)}`;

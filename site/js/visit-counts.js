@@ -1,10 +1,10 @@
-// This module counts the sites that the visitor has found and opened in this browser tab. A site
-// counts once, also after a reload.
+// This module counts the sites that the visitor has found and opened in this browser tab, and how
+// often something was shared. A site counts once, even after a reload.
 
 import { readVisit, writeVisit } from "./visit-storage.js";
 
 const KEY = "visit";
-/** About 30 KB in total. Further sites are not counted. */
+/** Each list has at most this many sites, about 30 KB in total. Further sites are not counted. */
 const MAX_SITES = 500;
 
 /** Returns the hosts that were found and opened, and how often something was shared. */
@@ -16,12 +16,12 @@ export function visitCounts() {
   return { found: hosts("found"), opened: hosts("opened"), shared: isCount ? stored.shared : 0 };
 }
 
-/** A site is found by a search, the map or a link. */
+/** Counts a site that the visitor found. */
 export function countFound(host) {
   countSite("found", host);
 }
 
-/** Counts a site. */
+/** Counts a site that the visitor opened. */
 export function countOpened(host) {
   countSite("opened", host);
 }

@@ -10,10 +10,10 @@ import { visitCounts } from "./visit-counts.js";
 let dialog = null;
 
 /**
- * `hosts` is the number of all tabs, 0 if it is unknown; `closed` of them are closed; `seen` is the
- * SeenTabs, or null if the visitor switched the count off; `depthPx` is how far down the view is;
- * `url` is the wall's address. `returnTo` gets the focus at the end if the element that had it is
- * gone.
+ * `hosts` is the number of all tabs, or 0 if it is unknown, and `closed` the number of closed ones.
+ * `seen` is the SeenTabs, or null if the visitor switched the count off. `depthPx` is how far down
+ * the view is, and `url` is the wall's address. When the card closes, `returnTo` gets the focus if
+ * the element that had it before is gone.
  */
 export function showVisit({ hosts, closed, seen, depthPx, icons, url, returnTo }) {
   dialog ??= new ShareDialog("visit-summary");
@@ -56,8 +56,9 @@ export function showVisit({ hosts, closed, seen, depthPx, icons, url, returnTo }
 }
 
 /**
- * The most important number is that of closed tabs, else of seen ones, else of all. `parts` are the
- * text before it, the number, the text after it; `rest` is a sentence, or "".
+ * Returns {parts, rest}. The headline counts closed tabs if there are any, otherwise seen tabs,
+ * otherwise all tabs. `parts` are the text before the number, the number, and the text after it.
+ * `rest` is a sentence, or "".
  */
 function headlineOf(hosts, closed, seen) {
   const done = closed > 0 ? closed : seen;

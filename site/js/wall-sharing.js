@@ -18,7 +18,10 @@ export class WallSharing {
   #closedTabs;
   #seenTabs;
   #bar = null;
-  /** The tab that the bar is about, its wall, and the tab that was open when the bar appeared. */
+  /**
+   * The index of the tab that the bar is about, its wall, and the tab that was open when the bar
+   * appeared.
+   */
   #subject = { index: -1, shown: null, opened: -1 };
 
   /** `seenTabs()` returns the SeenTabs or null. */
@@ -29,8 +32,8 @@ export class WallSharing {
   }
 
   /**
-   * Must be called after each painting. Hides the bar if its tab is no longer in view, or if
-   * another site is open.
+   * Must be called after each painting. Hides the bar if its tab is no longer in view, or if the
+   * wall or its open tab has changed.
    */
   painted() {
     const { wall, shown } = this.#page;
@@ -56,7 +59,7 @@ export class WallSharing {
     say(wordsOf(tabNumber(manifest, scene, first)));
   }
 
-  /** The group's tabs `members` have this top-level `domain`. */
+  /** `members` are the indices of a group's tabs, which have this top-level `domain`. */
   async group(domain, members) {
     const [first] = members;
     const { number } = this.#partOf(first);
@@ -135,7 +138,7 @@ export class WallSharing {
     return parts[partOfTab(parts, index)];
   }
 
-  /** Resolves to {bundle, slot, tabs}; null if the bundle cannot be loaded. */
+  /** Resolves to {bundle, slot, tabs}, or to null if the tab does not exist or cannot be loaded. */
   async #placeOf(index) {
     const { stream } = this.#page;
     if (index < 0 || index >= stream.total) return null;
