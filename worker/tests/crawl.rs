@@ -441,7 +441,7 @@ fn progress_hosts_and_fetches_are_shown() {
     assert_eq!(rest.stdout.lines().count(), 1, "{}", rest.stdout);
     assert!(rest.stdout.contains("200 captured") && rest.stdout.ends_with("/3\n"));
     let refused = crawls.run(&["fetches", &id, "--after", "7"]).expect(2);
-    assert!(refused.stderr.contains("no position: three numbers"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("expected three numbers"), "{}", refused.stderr);
     for (verb, limit) in [("hosts", "0"), ("hosts", "10001"), ("fetches", "1001")] {
         crawls.run(&[verb, &id, "--limit", limit]).expect(2);
     }

@@ -144,7 +144,7 @@ fn the_urls_of_a_sitemap_are_lines_and_its_counts_follow() {
     ];
     assert_eq!((said.code, said.json().as_slice()), (Some(0), &expected[..]));
     let said = inspect(&["sitemap", "-"], "<!DOCTYPE html><title>Not found</title>");
-    assert_eq!((said.out.as_str(), said.err.as_str()), ("", "-: no sitemap\n"));
+    assert_eq!((said.out.as_str(), said.err.as_str()), ("", "-: not a sitemap\n"));
     let said = inspect(&["sitemap", "/nowhere/sitemap.xml"], "");
     assert_eq!(said.code, Some(1), "{}", said.err);
 }
@@ -218,7 +218,7 @@ fn unreadable_input_is_named_with_advice() {
         (&["links", "-", "--url", "site.example"], PAGE, 2, &["--url", "https://example.com/"]),
         (&["links", "-", "--url", "ftp://a.example/"], PAGE, 2, &["--url", "neither http"]),
         (&["links"], "", 2, &["FILE|URL"]),
-        (&["links", "http://127.0.0.1/"], "", 1, &["http://127.0.0.1/", "failed with"]),
+        (&["links", "http://127.0.0.1/"], "", 1, &["http://127.0.0.1/", "cannot fetch"]),
         (&["robots", "/nowhere"], "", 1, &["/nowhere"]),
         (&["robots", "-", "--url", "nonsense"], "", 2, &["nonsense", "/path"]),
         (&["normalize"], "", 2, &["URLS"]),

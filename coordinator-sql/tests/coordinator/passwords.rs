@@ -40,7 +40,7 @@ async fn workers_sign_in_by_password(bin: PathBuf) {
         let url = server.url(role, "everytab");
         let with = |password: &str| format!("{url}&password={password}");
         let refused = connect(&with("pass-1")).await.unwrap_err();
-        let named = format!("the password of user {role} was refused");
+        let named = format!("rejected the password of user {role}");
         assert!(refused.contains(&named), "{}: {refused}", bin.display());
         let plain = format!("alter role {role} password 'pass-1'");
         if is_later {
@@ -54,7 +54,7 @@ async fn workers_sign_in_by_password(bin: PathBuf) {
         let worker = connect(&with("pass-1")).await.unwrap();
         worker.check_schema().await.unwrap();
         let wrong = connect(&with("pass-2")).await.unwrap_err();
-        assert!(wrong.contains("it came from the database URL"), "{wrong}");
+        assert!(wrong.contains("which is from the database URL"), "{wrong}");
         assert!(!wrong.contains("pass-2"), "{wrong}");
     }
     session.run("update everytab.migrations set digest = 'another'").await;

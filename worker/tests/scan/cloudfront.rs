@@ -287,7 +287,10 @@ fn doctor_names_the_account_and_the_quota_that_does_not_suffice() {
     let found = doctor(&["--workers", "4", "--instance", "c7i.2xlarge"], &quotas);
     let said = found("spot cores");
     assert_eq!(said["ok"], false);
-    assert!(said["found"].as_str().unwrap().contains("takes 24, the account may run 5"), "{said}");
+    assert!(
+        said["found"].as_str().unwrap().contains("needs 24, but the account may run 5"),
+        "{said}"
+    );
     assert!(said["remedy"].as_str().unwrap().contains("fewer workers"), "{said}");
     let found = doctor(&[], &aws.endpoint);
     let said = found("spot cores");

@@ -67,13 +67,13 @@ fn a_missing_or_wrong_password_is_reported_with_its_source() {
             let said = run(command).expect_code(1).stderr;
             assert!(said.contains(expected) && !said.contains("wr0ng"), "{expected}: {said}");
         };
-        says(connects(&in_url, &home, &[]), "it came from the database URL");
-        says(connects(URL, &home, &[("PGPASSWORD", "wr0ng")]), "it came from PGPASSWORD");
+        says(connects(&in_url, &home, &[]), "which is from the database URL");
+        says(connects(URL, &home, &[("PGPASSWORD", "wr0ng")]), "which is from PGPASSWORD");
         write(&file, "wr0ng");
-        says(connects(URL, &home, &[]), &format!("it came from {}", file.display()));
+        says(connects(URL, &home, &[]), &format!("which is from {}", file.display()));
         write(&other, "wr0ng");
         let named = [("PGPASSFILE", other.to_str().unwrap())];
-        says(connects(URL, &home, &named), &format!("it came from {}", other.display()));
+        says(connects(URL, &home, &named), &format!("which is from {}", other.display()));
         let no_schema = "the database has no EveryTab schema";
         says(connects(URL, &home, &[("PGPASSWORD", "right")]), no_schema);
         write(&other, "right");

@@ -319,7 +319,12 @@ fn telemetry_that_cannot_be_exported_or_served_is_reported_before_any_work() {
         assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
     };
     let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317");
-    says(&[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")], &[], 2, "http/protobuf alone");
+    says(
+        &[endpoint, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
+        &[],
+        2,
+        "only supports http/protobuf",
+    );
     says(&[("EVERYTAB_LOG_LIMIT", "few")], &[], 2, "EVERYTAB_LOG_LIMIT=few");
     says(&[], &["--metrics", "nowhere"], 2, "--metrics");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

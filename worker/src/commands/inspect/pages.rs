@@ -186,7 +186,7 @@ mod tests {
         cut.truncate(cut.len() - 10);
         let lines = lines_of(&cut);
         let line = lines[0].as_ref().unwrap();
-        assert!(line.error.as_ref().unwrap().contains("ends before"), "{line:?}");
+        assert!(line.error.as_ref().unwrap().contains("ends in the middle"), "{line:?}");
         assert_eq!(line.title.as_deref(), Some("Cut</"));
         assert!(lines_of(b"junk")[0].as_ref().unwrap().error.is_some());
     }

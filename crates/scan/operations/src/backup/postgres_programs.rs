@@ -264,6 +264,6 @@ mod tests {
         assert!(error.contains("server is Postgres 17") && error.contains("here is 16"), "{error}");
         assert!(error.ends_with("apt-get install postgresql-client-17"), "{error}");
         let error = choose("pg_restore", 15, Vec::new()).unwrap_err().to_string();
-        assert!(error.contains("no pg_restore"), "{error}");
+        assert!(error.contains("pg_restore was not found"), "{error}");
     }
 }
