@@ -231,7 +231,7 @@ pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// Returns the objects because of which Postgres did not drop another one.
+/// Returns the objects that kept Postgres from dropping another one.
 pub(crate) fn dependents(error: &Error) -> Option<String> {
     let Error::Query(error) = error else { return None };
     let refusal = error.as_db_error()?;

@@ -1,7 +1,7 @@
 -- A slot's deaths are the number of consecutive holders that died before they recorded a
 -- checkpoint. Suspects with two deaths are leased first, a few together and at least one even
 -- beyond the worker's share. They are leased only to a worker whose other slots have no deaths,
--- so that its death makes none of them a suspect. A slot with more deaths is leased alone.
+-- so that its death does not make any of them a suspect. A slot with more deaths is leased alone.
 create or replace function coordinator.lease_slots(p_worker text, p_wanted integer)
 returns table (slot smallint, lease_number integer, lease_token uuid, lease_ms integer,
                deaths smallint, is_isolated boolean, cursor text, urgent_cursor text)

@@ -55,6 +55,13 @@ pub enum ApiError {
     Database(Error),
 }
 
+impl ApiError {
+    /// Returns true if the key sends requests too fast.
+    pub fn is_throttled(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.code == "throttled")
+    }
+}
+
 impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         let Error::Query(query) = &error else { return Self::Database(error) };

@@ -89,8 +89,8 @@ sql_calls! {
     /// Pauses, resumes or cancels a key's crawl.
     ///
     /// # Errors
-    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, or the quota because of which
-    /// the crawl cannot be resumed now.
+    /// Returns a refusal: `unauthorized`, `throttled`, `not_found`, or the quota that does not
+    /// allow resuming the crawl now.
     pub async fn api_move_crawl(
         caller: &ApiCaller,
         id: Uuid,

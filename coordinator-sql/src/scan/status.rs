@@ -103,8 +103,8 @@ impl Timestamp {
     }
 }
 
-/// A store, database or resolver because of which workers released jobs, until a later job of the
-/// same kind completes.
+/// A failure of a store, database or resolver that made workers release jobs. It is listed until a
+/// later job of the same kind completes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoreTrouble {
     /// Last release time.

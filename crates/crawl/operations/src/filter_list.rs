@@ -130,14 +130,11 @@ impl Reading {
             let member = member?;
             self.count_file()?;
             let size = member.size();
-            if !member.header().entry_type().is_file() {
-                self.count_bytes(size)?;
-                continue;
-            }
             let path = member.path()?.into_owned();
             let parts: Vec<String> =
                 path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-            if !self.member(&parts, BufReader::new(member))? {
+            let is_file = member.header().entry_type().is_file();
+            if !is_file || !self.member(&parts, BufReader::new(member))? {
                 self.count_bytes(size)?;
             }
         }

@@ -193,27 +193,24 @@ impl Takedown<'_> {
             }
         }
         for prefix in self.site.list_folders(SCANS_PREFIX).await? {
-            match self.remove_requests(&prefix).await {
-                // A damaged file must not keep the other scans' tabs on the site.
-                Err(error) if cannot_be_searched(&error) => {
-                    self.sink.note(format_args!("{}", error.message));
-                    is_whole = false;
-                }
-                removed => removed?,
-            }
-            if prefix == published {
-                continue;
-            }
-            match self.remove_from_older(prefix, &mut gone).await {
-                // Continue with the other scans although this one cannot be searched.
-                Err(error) if cannot_be_searched(&error) => {
-                    self.sink.note(format_args!("{}", error.message));
-                    is_whole = false;
-                }
-                removed => is_whole &= removed?,
+            is_whole &= self.noted(self.remove_requests(&prefix).await.map(|()| true))?;
+            if prefix != published {
+                is_whole &= self.noted(self.remove_from_older(prefix, &mut gone).await)?;
             }
         }
         Ok((gone, is_whole))
+    }
+
+    /// Reports a missing or damaged object and returns false, so that this takedown continues with
+    /// the other scans.
+    fn noted(&self, is_whole: Result<bool, OperationError>) -> Result<bool, OperationError> {
+        match is_whole {
+            Err(error) if cannot_be_searched(&error) => {
+                self.sink.note(format_args!("{}", error.message));
+                Ok(false)
+            }
+            is_whole => is_whole,
+        }
     }
 
     fn is_map_whole(&self, removed: &Removed) -> bool {

@@ -347,7 +347,7 @@ pub(crate) async fn look(
             match found().await {
                 Ok(now) => crawl = now.unwrap_or(crawl),
                 // The key is throttled, so return the earlier state.
-                Err(ApiError::Refused(refusal)) if refusal.code == "throttled" => {}
+                Err(error) if error.is_throttled() => {}
                 Err(error) => return Err(error.into()),
             }
         }

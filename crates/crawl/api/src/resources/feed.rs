@@ -182,7 +182,7 @@ async fn document(
 /// Returns the page from before the wait if the key is throttled now.
 fn now_or_before(now: Result<FeedPage, ApiError>, before: FeedPage) -> Result<FeedPage, Problem> {
     match now {
-        Err(ApiError::Refused(refusal)) if refusal.code == "throttled" => Ok(before),
+        Err(error) if error.is_throttled() => Ok(before),
         now => Ok(now?),
     }
 }

@@ -10,7 +10,7 @@ use axum::{
     routing::{get, post},
 };
 use everytab_coordinator::{
-    ApiAccepted, ApiCaller, ApiError, ApiFetch, ApiSubmission, FetchId, IdempotencyKey, LinksRow,
+    ApiAccepted, ApiCaller, ApiFetch, ApiSubmission, FetchId, IdempotencyKey, LinksRow,
 };
 use everytab_crawl_settings::{CrawlSettings, Seed, parse_seed};
 use everytab_crawl_start::{SeedBatch, new_crawl};
@@ -180,7 +180,7 @@ async fn settled(
         Some(News::Something) => match service.coordinator.api_fetch(caller, id).await {
             Ok(fetch) => Some(fetch).filter(is_settled),
             // The key is throttled, so the caller returns the earlier state.
-            Err(ApiError::Refused(refusal)) if refusal.code == "throttled" => None,
+            Err(error) if error.is_throttled() => None,
             Err(error) => return Err(error.into()),
         },
         None => None,

@@ -58,13 +58,11 @@ pub(super) async fn publish(
     let objects = ScanObjects::new(site, &manifest.prefix, heartbeat);
     let bundles = i32::try_from(manifest.bundles).unwrap_or(i32::MAX);
     let (best, is_complete) = objects.best_known(bundles.unsigned_abs() as usize).await?;
-    // Without some search files, all later numbers would be wrong.
-    let firsts: Vec<Option<u64>> =
-        tabs_before(&best).map(|first| is_complete.then_some(first)).collect();
-    let page = |bundle: i32, best: &BestKnown, first: Option<u64>| LinkPage {
+    let page = |bundle: i32, best: &BestKnown, first: u64| LinkPage {
         bundle,
         tabs: best.tabs(),
-        first,
+        // Without some search files, all later numbers would be wrong.
+        first: is_complete.then_some(first),
         names: best.names(),
         prefix: manifest.prefix.clone(),
         site_url: operator.site_url.clone(),
@@ -74,10 +72,10 @@ pub(super) async fn publish(
             .as_ref()
             .and_then(|map| LinkPicture::of_bundle(map, &manifest.prefix, bundle)),
     };
-    let numbered: Vec<(i32, (BestKnown, Option<u64>))> =
-        (0..).zip(best.into_iter().zip(firsts)).collect();
+    let numbered: Vec<((i32, &BestKnown), u64)> =
+        (0..).zip(&best).zip(tabs_before(&best)).collect();
     for some in numbered.chunks(PAGES_IN_MEMORY) {
-        let pages = some.iter().map(|(bundle, (best, first))| page(*bundle, best, *first));
+        let pages = some.iter().map(|((bundle, best), first)| page(*bundle, best, *first));
         put_pages(site, pages.collect(), heartbeat).await?;
     }
     let nameless = |bundle| LinkPage { bundle, script: script.to_owned(), ..LinkPage::default() };
